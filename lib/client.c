@@ -1,0 +1,212 @@
+#include "client.h"
+
+#include "alloc.h"
+#include "dial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+rb_status rbi_client_fail(rb_client *client, rb_status status,
+			  const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vsnprintf(client->error, sizeof(client->error), format, args) < 0)
+		client->error[0] = '\0';
+	va_end(args);
+	return status;
+}
+
+const char *rb_client_error(const rb_client *client)
+{
+	return client != NULL ? client->error : "client is NULL";
+}
+
+/* ---------------------------------------------------------------- begin -- */
+
+/* A client without a connection, in *out. */
+static rb_status client_new(rb_client **out, const rb_options *defaults)
+{
+	rb_options read;
+	rb_client *client;
+	const rb_allocator *a;
+
+	if (rbi_options_read(&read, defaults) != NULL)
+		return RB_ERR_INVALID;
+	a = read.allocator != NULL ? read.allocator : &rbi_alloc_default;
+	client = rbi_alloc_zero(a, sizeof(*client));
+	if (client == NULL)
+		return RB_ERR_NOMEM;
+	client->allocator = a;
+	client->defaults = read;
+	client->clock = &rbi_clock_monotonic;
+	client->sys = &rbi_sys_default;
+	rbi_lane_init(&client->lane, a);
+	*out = client;
+	return RB_OK;
+}
+
+rb_status rb_client_wrap(rb_client **out, struct redisContext *ctx,
+			 const rb_options *defaults)
+{
+	const char *problem;
+	rb_status status;
+
+	if (out == NULL)
+		return RB_ERR_INVALID;
+	*out = NULL;
+	status = rbi_transport_check(ctx, &problem);
+	if (status == RB_OK)
+		status = client_new(out, defaults);
+	if (status != RB_OK)
+		return status;
+	(*out)->ctx = ctx;
+	rbi_transport_node(ctx, (*out)->node, sizeof((*out)->node));
+	return RB_OK;
+}
+
+rb_status rb_client_open(rb_client **out, const char *uri,
+			 const rb_options *defaults)
+{
+	const char *problem;
+	rb_client *client;
+	rb_status status;
+
+	if (out == NULL)
+		return RB_ERR_INVALID;
+	*out = NULL;
+	status = client_new(&client, defaults);
+	if (status != RB_OK)
+		return status;
+	client->own = true;
+	status = rbi_uri_parse(&client->uri, uri, client->allocator, &problem);
+	if (status != RB_OK) {
+		rb_client_free(client);
+		return status;
+	}
+	rbi_dial_node(&client->uri, client->node, sizeof(client->node));
+	*out = client;
+	return RB_OK;
+}
+
+const char *rb_uri_problem(const char *uri)
+{
+	const char *problem = NULL;
+	rbi_uri parsed;
+
+	if (rbi_uri_parse(&parsed, uri, &rbi_alloc_default, &problem) != RB_OK)
+		return problem;
+	rbi_uri_fini(&parsed, &rbi_alloc_default);
+	return NULL;
+}
+
+void rb_client_free(rb_client *client)
+{
+	if (client == NULL)
+		return;
+	if (client->own)
+		rbi_transport_close(client->ctx);
+	rbi_lane_fini(&client->lane);
+	rbi_uri_fini(&client->uri, client->allocator);
+	rbi_free(client->allocator, client);
+}
+
+/* --------------------------------------------------------------- a call -- */
+
+rb_status rbi_client_options(rb_client *client, const rb_options *opts,
+			     rb_options *out)
+{
+	const char *problem = rbi_options_read(out, opts);
+
+	if (problem != NULL)
+		return rbi_client_fail(client, RB_ERR_INVALID, "%s", problem);
+	rbi_options_fill(out, &client->defaults);
+	return RB_OK;
+}
+
+uint64_t rbi_client_deadline(const rb_client *client, const rb_options *o)
+{
+	uint32_t ms = o->timeout_ms;
+
+	if (ms == 0 && !client->own)
+		ms = rbi_transport_timeout_ms(client->ctx);
+	return rbi_clock_after(rbi_clock_now(client->clock), ms);
+}
+
+/* Makes the connection of a client that has none, or had one. */
+static rb_status dial(rb_client *client, const rb_options *o,
+		      uint64_t deadline_us)
+{
+	uint64_t until = rbi_clock_after(rbi_clock_now(client->clock),
+					 o->connect_timeout_ms);
+	bool sooner = until < deadline_us;
+	rb_status status;
+
+	if (client->ctx != NULL && !rbi_transport_is_broken(client->ctx))
+		return RB_OK;
+	rbi_transport_close(client->ctx);
+	client->ctx = NULL;
+	status = rbi_dial(&client->ctx, &client->uri, client->allocator,
+			  client->clock, sooner ? until : deadline_us,
+			  client->error, sizeof(client->error));
+	/* Only the deadline of the call is its own failure. */
+	return status == RB_ERR_TIMEOUT && sooner ? RB_ERR_CONNECT : status;
+}
+
+static rb_status dial_and_take(rb_client *client, const rb_options *o,
+			       uint64_t deadline_us, rbi_transport *t,
+			       const char **problem)
+{
+	rb_status status = dial(client, o, deadline_us);
+
+	if (status != RB_OK)
+		return status;
+	status = rbi_transport_take(t, client->ctx, client->sys, problem);
+	if (status != RB_ERR_IO)
+		return status;
+	/* It was closed while it lay idle. Nothing has been sent on it, so a
+	 * new one may take its place, for writes too. */
+	rbi_transport_break(t, RB_ERR_IO, "the server closed the connection");
+	status = dial(client, o, deadline_us);
+	if (status != RB_OK)
+		return status;
+	return rbi_transport_take(t, client->ctx, client->sys, problem);
+}
+
+rb_status rbi_client_take(rb_client *client, const rb_options *o,
+			  uint64_t deadline_us, rbi_transport *t)
+{
+	const char *problem = NULL;
+	rb_status status;
+
+	if (client->own)
+		status = dial_and_take(client, o, deadline_us, t, &problem);
+	else
+		status = rbi_transport_take(t, client->ctx, client->sys,
+					    &problem);
+	if (problem != NULL)
+		return rbi_client_fail(client, status, "%s", problem);
+	return status;
+}
+
+rb_status rb_client_connect(rb_client *client)
+{
+	rbi_transport t;
+	rb_options o;
+	rb_status status;
+
+	if (client == NULL)
+		return RB_ERR_INVALID;
+	client->error[0] = '\0';
+	status = rbi_client_options(client, NULL, &o);
+	if (status == RB_OK)
+		status = rbi_client_take(client, &o,
+					 rbi_client_deadline(client, &o), &t);
+	if (status == RB_ERR_IO)
+		return rbi_client_fail(client, RB_ERR_CONNECT,
+				       "%s: the server closed the connection",
+				       client->node);
+	return status;
+}

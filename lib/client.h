@@ -1,0 +1,51 @@
+/*
+ * A client: a connection or how to get one, the options to use it with, what
+ * was learned at its other end, and the line on its last failure.
+ */
+#ifndef RBI_CLIENT_H
+#define RBI_CLIENT_H
+
+#include "clock.h"
+#include "lane.h"
+#include "options.h"
+#include "transport.h"
+#include "uri.h"
+
+struct rb_client {
+	const rb_allocator *allocator;
+	rb_options defaults; /* as the caller set them */
+	const rbi_clock *clock;
+	const rbi_sys *sys;
+	struct redisContext *ctx; /* NULL: not connected */
+	bool own;		  /* ctx is ours, made from uri */
+	rbi_uri uri;
+	rbi_lane lane;
+	size_t entry_reply; /* predicted bytes of one value's answer */
+	char node[256];
+	char error[512];
+};
+
+/* Sets the line that rb_client_error() gives, and answers status. */
+rb_status rbi_client_fail(rb_client *client, rb_status status,
+			  const char *format, ...) RBI_FORMAT(3, 4);
+
+/*
+ * The options of a call: what opts says, then the client's defaults, then the
+ * library's. RB_ERR_INVALID: opts is bad.
+ */
+rb_status rbi_client_options(rb_client *client, const rb_options *opts,
+			     rb_options *out) RBI_MUST_CHECK;
+
+/* The deadline of a call that begins now. */
+uint64_t rbi_client_deadline(const rb_client *client, const rb_options *o);
+
+/*
+ * Connects if need be and takes the context over for a call. RB_ERR_IO: the
+ * peer had closed the connection, which t->error has more on. On any other
+ * failure rb_client_error() is set and the context is left alone.
+ */
+rb_status rbi_client_take(rb_client *client, const rb_options *o,
+			  uint64_t deadline_us,
+			  rbi_transport *t) RBI_MUST_CHECK;
+
+#endif

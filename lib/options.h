@@ -1,0 +1,26 @@
+/*
+ * Options: the caller's structure, of whatever release, made into one in
+ * which every number is set.
+ */
+#ifndef RBI_OPTIONS_H
+#define RBI_OPTIONS_H
+
+#include "internal.h"
+
+#include <redisbatch/redisbatch.h>
+
+/* The most chunks in flight of a window that sets itself. */
+#define RBI_OPTIONS_WINDOW_MAX 64
+
+/*
+ * Copies what the caller gave (NULL: all defaults, as zeros) into *out.
+ * NULL: fine. Otherwise what is wrong with it, a static text that names the
+ * member.
+ */
+const char *rbi_options_read(rb_options *out,
+			     const rb_options *given) RBI_MUST_CHECK;
+
+/* Sets each 0 of o from the defaults: the client's, then the library's. */
+void rbi_options_fill(rb_options *o, const rb_options *defaults);
+
+#endif

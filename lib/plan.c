@@ -1,0 +1,55 @@
+#include "plan.h"
+
+#include "encode.h"
+
+/* The most entries, by all bounds but the request's bytes. */
+static size_t max_count(const rbi_batch *b, size_t first,
+			const rbi_bounds *bounds)
+{
+	size_t fixed = rbi_batch_fixed_args(b);
+	size_t max = rbi_min(b->n - first, bounds->keys);
+
+	max = rbi_min(max, bounds->args > fixed ? bounds->args - fixed : 1);
+	if (bounds->entry_reply > 0)
+		max = rbi_min(max, bounds->reply_bytes / bounds->entry_reply);
+	return rbi_max(max, 1);
+}
+
+static size_t fixed_size(const rbi_batch *b)
+{
+	size_t size = rbi_encode_arg_size(b->command.len);
+
+	if (b->fixed.data != NULL)
+		size += rbi_encode_arg_size(b->fixed.len);
+	return size;
+}
+
+rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
+		     const rbi_bounds *bounds)
+{
+	rbi_cut cut = { .first = first };
+	size_t end = first + max_count(b, first, bounds);
+	size_t argc = rbi_batch_fixed_args(b);
+	size_t body = fixed_size(b);
+	size_t header = rbi_encode_header_size(argc);
+	size_t longer = 10; /* the argc from which the header has a digit more */
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		size_t size = rbi_encode_arg_size(rbi_batch_keylen(b, i));
+		size_t next = header + (argc + 1 >= longer ? 1 : 0);
+
+		if (rbi_add_sat(rbi_add_sat(body, size), next) >
+			    bounds->request_bytes &&
+		    i > first)
+			break;
+		body = rbi_add_sat(body, size);
+		argc++;
+		if (argc >= longer)
+			longer *= 10;
+		header = next;
+	}
+	cut.count = i - first;
+	cut.request_bytes = rbi_add_sat(header, body);
+	return cut;
+}

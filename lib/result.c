@@ -1,0 +1,235 @@
+#include "result.h"
+
+#include "alloc.h"
+
+
+#include <string.h>
+
+#define FIRST_STATS_SIZE sizeof(rb_stats)
+
+rb_result *rbi_result_new(const rb_allocator *a, size_t n, size_t chunks,
+			  const char *node)
+{
+	rb_result *res = rbi_alloc_zero(a, sizeof(*res));
+
+	if (res == NULL)
+		return NULL;
+	res->allocator = a;
+	res->n = n;
+	res->stats.struct_size = sizeof(res->stats);
+	rbi_slabs_init(&res->bytes, a);
+	rbi_slabs_init(&res->notes, a);
+	res->chunk_cap = chunks + 1;
+	res->chunks = rbi_alloc_array(a, NULL, res->chunk_cap,
+				      sizeof(*res->chunks));
+	res->entries = rbi_alloc_array(a, NULL, rbi_max(n, 1),
+				       sizeof(*res->entries));
+	res->node = rbi_slabs_copy(&res->notes, node, strlen(node));
+	if (res->chunks == NULL || res->entries == NULL || res->node == NULL) {
+		rb_result_free(res);
+		return NULL;
+	}
+	memset(res->entries, 0, n * sizeof(*res->entries));
+	return res;
+}
+
+void rb_result_free(rb_result *res)
+{
+	if (res == NULL)
+		return;
+	rbi_slabs_fini(&res->bytes);
+	rbi_slabs_fini(&res->notes);
+	rbi_free(res->allocator, res->chunks);
+	rbi_free(res->allocator, res->entries);
+	rbi_free(res->allocator, res);
+}
+
+bool rbi_result_reserve(rb_result *res)
+{
+	rb_chunk *chunks;
+	size_t cap;
+
+	if (res->nchunks + 2 <= res->chunk_cap)
+		return true;
+	cap = rbi_add_sat(res->chunk_cap, res->chunk_cap / 2 + 2);
+	chunks = rbi_alloc_array(res->allocator, res->chunks, cap,
+				 sizeof(*chunks));
+	if (chunks == NULL)
+		return false;
+	res->chunks = chunks;
+	res->chunk_cap = cap;
+	return true;
+}
+
+size_t rbi_result_add(rb_result *res, size_t first, size_t count)
+{
+	rb_chunk *chunk = &res->chunks[res->nchunks];
+
+	memset(chunk, 0, sizeof(*chunk));
+	chunk->first = first;
+	chunk->count = count;
+	chunk->status = RB_ERR_SKIPPED;
+	chunk->outcome = RB_NOT_SENT;
+	chunk->message = "";
+	chunk->node = res->node;
+	return res->nchunks++;
+}
+
+const char *rbi_result_note(rb_result *res, rb_status status,
+			    const char *message)
+{
+	const char *note = rbi_slabs_copy(&res->notes, message,
+					  strlen(message));
+
+	return note != NULL ? note : rb_status_text(status);
+}
+
+static bool entry_is_fine(const rbi_entry *e)
+{
+	rbi_state state = rbi_entry_state(e);
+
+	return state == RBI_STATE_VALUE || state == RBI_STATE_NIL;
+}
+
+void rbi_result_seal(rb_result *res)
+{
+	size_t c;
+	size_t i;
+
+	res->failed = 0;
+	for (c = 0; c < res->nchunks; c++) {
+		const rb_chunk *chunk = &res->chunks[c];
+
+		if (chunk->status == RB_OK)
+			continue;
+		for (i = chunk->first; i < chunk->first + chunk->count; i++)
+			res->failed += !entry_is_fine(&res->entries[i]);
+	}
+}
+
+/* ------------------------------------------------------------ accessors -- */
+
+size_t rb_result_count(const rb_result *res)
+{
+	return res != NULL ? res->n : 0;
+}
+
+size_t rb_result_failed(const rb_result *res)
+{
+	return res != NULL ? res->failed : 0;
+}
+
+rb_slice rb_result_value(const rb_result *res, size_t i)
+{
+	rb_slice value = { NULL, 0 };
+
+	if (res == NULL || i >= res->n ||
+	    rbi_entry_state(&res->entries[i]) != RBI_STATE_VALUE)
+		return value;
+	value.data = res->entries[i].data;
+	value.len = (size_t)(res->entries[i].word >> 8);
+	return value;
+}
+
+/* The report that entry i is in; NULL: none. */
+static const rb_chunk *chunk_of(const rb_result *res, size_t i)
+{
+	size_t low = 0;
+	size_t high = res->nchunks;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const rb_chunk *chunk = &res->chunks[mid];
+
+		if (i < chunk->first)
+			high = mid;
+		else if (i - chunk->first < chunk->count)
+			return chunk;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+rb_status rb_result_status(const rb_result *res, size_t i)
+{
+	const rb_chunk *chunk;
+
+	if (res == NULL || i >= res->n)
+		return RB_ERR_INVALID;
+	switch (rbi_entry_state(&res->entries[i])) {
+	case RBI_STATE_VALUE:
+	case RBI_STATE_NIL:
+		return RB_OK;
+	case RBI_STATE_ERROR:
+		return RB_ERR_SERVER;
+	case RBI_STATE_SHAPE:
+		return RB_ERR_PROTOCOL;
+	case RBI_STATE_LONG:
+		return RB_ERR_LIMIT;
+	case RBI_STATE_UNSET:
+		break;
+	}
+	chunk = chunk_of(res, i);
+	return chunk != NULL ? chunk->status : RB_ERR_SKIPPED;
+}
+
+rb_outcome rb_result_outcome(const rb_result *res, size_t i)
+{
+	const rb_chunk *chunk;
+
+	if (res == NULL || i >= res->n)
+		return RB_NOT_SENT;
+	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
+		return RB_ANSWERED;
+	chunk = chunk_of(res, i);
+	return chunk != NULL ? chunk->outcome : RB_NOT_SENT;
+}
+
+const char *rb_result_message(const rb_result *res, size_t i)
+{
+	const rb_chunk *chunk;
+
+	if (res == NULL || i >= res->n)
+		return "";
+	switch (rbi_entry_state(&res->entries[i])) {
+	case RBI_STATE_VALUE:
+	case RBI_STATE_NIL:
+		return "";
+	case RBI_STATE_ERROR:
+	case RBI_STATE_SHAPE:
+		return res->entries[i].data;
+	case RBI_STATE_LONG:
+		return "the value is longer than allowed";
+	case RBI_STATE_UNSET:
+		break;
+	}
+	chunk = chunk_of(res, i);
+	return chunk != NULL ? chunk->message : "";
+}
+
+size_t rb_result_chunks(const rb_result *res)
+{
+	return res != NULL ? res->nchunks : 0;
+}
+
+const rb_chunk *rb_result_chunk(const rb_result *res, size_t i)
+{
+	if (res == NULL || i >= res->nchunks)
+		return NULL;
+	return &res->chunks[i];
+}
+
+rb_status rb_result_stats(const rb_result *res, rb_stats *out)
+{
+	size_t size;
+
+	if (res == NULL || out == NULL)
+		return RB_ERR_INVALID;
+	size = out->struct_size != 0 ? out->struct_size : FIRST_STATS_SIZE;
+	if (size < FIRST_STATS_SIZE)
+		return RB_ERR_INVALID;
+	memcpy(out, &res->stats, rbi_min(size, sizeof(*out)));
+	out->struct_size = size;
+	return RB_OK;
+}

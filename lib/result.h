@@ -1,0 +1,85 @@
+/*
+ * What a call answers with: a value or a status for each entry, a report for
+ * each chunk, and the memory that all of them point into.
+ *
+ * An entry is 16 bytes: where its bytes are, and a word of length and state.
+ * An entry left unset fared as its chunk did, so that a chunk that fails
+ * writes its report and nothing else, whatever arrived before stays, and
+ * nothing can be uninitialised.
+ *
+ * Reports are kept in the order of their entries, without gaps. There is
+ * always room for one more, which covers all entries that are left: a lack of
+ * memory makes the reports coarser, but loses none.
+ */
+#ifndef RBI_RESULT_H
+#define RBI_RESULT_H
+
+#include "slab.h"
+
+typedef enum rbi_state {
+	RBI_STATE_UNSET, /* as its chunk */
+	RBI_STATE_VALUE,
+	RBI_STATE_NIL,
+	RBI_STATE_ERROR, /* data: the server's words, with a NUL */
+	RBI_STATE_SHAPE, /* data: a static text */
+	RBI_STATE_LONG	 /* past max_value_bytes */
+} rbi_state;
+
+typedef struct rbi_entry {
+	const char *data;
+	uint64_t word; /* len << 8 | state */
+} rbi_entry;
+
+static inline void rbi_entry_set(rbi_entry *e, rbi_state state,
+				 const char *data, size_t len)
+{
+	e->data = data;
+	e->word = (uint64_t)len << 8 | (uint64_t)state;
+}
+
+static inline rbi_state rbi_entry_state(const rbi_entry *e)
+{
+	return (rbi_state)(e->word & 0xff);
+}
+
+struct rb_result {
+	const rb_allocator *allocator;
+	size_t n;
+	rbi_entry *entries;
+	rb_chunk *chunks;
+	size_t nchunks;
+	size_t chunk_cap;
+	size_t failed;
+	rbi_slabs bytes; /* received, entries point in here */
+	rbi_slabs notes; /* texts of our own */
+	const char *node;
+	rb_stats stats;
+};
+
+/*
+ * A result of n unset entries, with room for the reports of chunks chunks.
+ * NULL: no memory.
+ */
+rb_result *rbi_result_new(const rb_allocator *a, size_t n, size_t chunks,
+			  const char *node) RBI_MUST_CHECK;
+
+/*
+ * Makes room for one more report and for the last one behind it. False: no
+ * memory; then only the last report may be added.
+ */
+bool rbi_result_reserve(rb_result *res) RBI_MUST_CHECK;
+
+/* Adds the report of count entries from first on; its number. */
+size_t rbi_result_add(rb_result *res, size_t first, size_t count);
+
+/*
+ * A copy of a message that lives as long as the result. Without memory, the
+ * words of the status.
+ */
+const char *rbi_result_note(rb_result *res, rb_status status,
+			    const char *message);
+
+/* Counts what failed, once all reports stand. */
+void rbi_result_seal(rb_result *res);
+
+#endif

@@ -1,0 +1,106 @@
+#include "slab.h"
+
+#include "alloc.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#define SLAB_MIN ((size_t)8 * 1024)
+#define SLAB_MAX ((size_t)4 * 1024 * 1024)
+
+void rbi_slabs_init(rbi_slabs *s, const rb_allocator *allocator)
+{
+	s->allocator = allocator;
+	s->newest = NULL;
+	s->cap = 0;
+}
+
+void rbi_slabs_fini(rbi_slabs *s)
+{
+	rbi_slab *slab = s->newest;
+
+	while (slab != NULL) {
+		rbi_slab *next = slab->next;
+
+		rbi_free(s->allocator, slab);
+		slab = next;
+	}
+	s->newest = NULL;
+	s->cap = 0;
+}
+
+static rbi_slab *slab_new(rbi_slabs *s, size_t at_least)
+{
+	size_t cap = rbi_min(rbi_max(s->cap, SLAB_MIN), SLAB_MAX);
+	rbi_slab *slab;
+
+	cap = rbi_max(cap, at_least);
+	if (cap > SIZE_MAX - sizeof(*slab))
+		return NULL;
+	slab = rbi_alloc(s->allocator, sizeof(*slab) + cap);
+	if (slab == NULL)
+		return NULL;
+	slab->cap = cap;
+	slab->len = 0;
+	slab->next = s->newest;
+	return slab;
+}
+
+static void slab_push(rbi_slabs *s, rbi_slab *slab)
+{
+	s->newest = slab;
+	s->cap = rbi_add_sat(s->cap, slab->cap);
+}
+
+rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
+{
+	rbi_slab *old = s->newest;
+	rbi_slab *slab;
+
+	if (old != NULL && old->cap - old->len >= need)
+		return RB_OK;
+	slab = slab_new(s, rbi_add_sat(tail, need));
+	if (slab == NULL)
+		return RB_ERR_NOMEM;
+	if (tail > 0) {
+		memcpy(slab->bytes, old->bytes + old->len - tail, tail);
+		old->len -= tail;
+		slab->len = tail;
+	}
+	slab_push(s, slab);
+	return RB_OK;
+}
+
+void *rbi_slabs_take(rbi_slabs *s, size_t size)
+{
+	size_t align = alignof(max_align_t);
+	rbi_slab *slab;
+	size_t pad = 0;
+	char *ptr;
+
+	if (size > SIZE_MAX - align)
+		return NULL;
+	if (rbi_slabs_extend(s, 0, size + align) != RB_OK)
+		return NULL;
+	slab = s->newest;
+	ptr = slab->bytes + slab->len;
+	if ((uintptr_t)ptr % align != 0)
+		pad = align - (uintptr_t)ptr % align;
+	slab->len += pad + size;
+	return ptr + pad;
+}
+
+char *rbi_slabs_copy(rbi_slabs *s, const char *data, size_t len)
+{
+	char *copy;
+
+	if (len == SIZE_MAX)
+		return NULL;
+	copy = rbi_slabs_take(s, len + 1);
+	if (copy == NULL)
+		return NULL;
+	if (len > 0)
+		memcpy(copy, data, len);
+	copy[len] = '\0';
+	return copy;
+}

@@ -1,0 +1,259 @@
+#include "transport.h"
+
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* Systems without the flag have SO_NOSIGPIPE, set when a context is taken. */
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+const rbi_sys rbi_sys_default = {
+	.send = sendmsg,
+	.recv = recv,
+	.poll = poll,
+};
+
+/* ---------------------------------------------------------------- check -- */
+
+#if HIREDIS_MAJOR >= 1
+/* Only a context that moves its bytes by itself, as TLS does, has these. */
+static bool is_plain(const redisContext *ctx)
+{
+	return ctx->privctx == NULL;
+}
+#else
+static bool is_plain(const redisContext *ctx)
+{
+	(void)ctx;
+	return true;
+}
+#endif
+
+static const char *unusable(const redisContext *ctx)
+{
+	if (ctx == NULL)
+		return "ctx is NULL";
+	if (ctx->err != 0)
+		return "ctx is in error: reconnect it first";
+	if ((ctx->flags & REDIS_CONNECTED) == 0 || ctx->fd < 0)
+		return "ctx is not connected";
+	if ((ctx->flags & (REDIS_DISCONNECTING | REDIS_FREEING)) != 0)
+		return "ctx is being closed";
+	if ((ctx->flags & (REDIS_SUBSCRIBED | REDIS_MONITORING)) != 0)
+		return "ctx is used for subscriptions or MONITOR";
+	if ((ctx->flags & REDIS_BLOCK) == 0)
+		return "ctx is non-blocking: it belongs to an event loop";
+	return NULL;
+}
+
+rb_status rbi_transport_check(const redisContext *ctx, const char **problem)
+{
+	*problem = unusable(ctx);
+	if (*problem != NULL)
+		return RB_ERR_INVALID;
+	if (!is_plain(ctx)) {
+		*problem = "ctx speaks TLS, which this build does not";
+		return RB_ERR_UNSUPPORTED;
+	}
+	return RB_OK;
+}
+
+/* ----------------------------------------------------------------- take -- */
+
+static const char *busy(const redisContext *ctx)
+{
+	const redisReader *r = ctx->reader;
+
+	/* obuf is an sds: empty ones consist of their NUL. A command never
+	 * begins with one. */
+	if (ctx->obuf != NULL && ctx->obuf[0] != '\0')
+		return "ctx has unsent commands";
+	if (r != NULL && (r->pos != r->len || r->ridx != -1 || r->reply != NULL))
+		return "ctx has unread replies";
+	return NULL;
+}
+
+/* What has come unasked: nothing, bytes, or the end. */
+static rb_status look_ahead(rbi_transport *t, const char **problem)
+{
+	char byte;
+	size_t n;
+	ssize_t got;
+
+	do {
+		got = t->sys->recv(t->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	} while (got < 0 && errno == EINTR);
+	n = got > 0 ? (size_t)got : 0;
+	if (n == 1 && byte != '>') {
+		*problem = "ctx has unread replies";
+		return RB_ERR_BUSY;
+	}
+	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+		t->error = errno;
+	if (got == 0 || t->error != 0)
+		return RB_ERR_IO;
+	return RB_OK;
+}
+
+static void no_sigpipe(int fd)
+{
+#ifdef SO_NOSIGPIPE
+	int on = 1;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on));
+#else
+	(void)fd;
+#endif
+}
+
+rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
+			     const rbi_sys *sys, const char **problem)
+{
+	rb_status status = rbi_transport_check(ctx, problem);
+
+	t->ctx = ctx;
+	t->sys = sys != NULL ? sys : &rbi_sys_default;
+	t->error = 0;
+	t->fd = -1;
+	if (status != RB_OK)
+		return status;
+	t->fd = ctx->fd;
+	*problem = busy(ctx);
+	if (*problem != NULL)
+		return RB_ERR_BUSY;
+	no_sigpipe(t->fd);
+	return look_ahead(t, problem);
+}
+
+/* ------------------------------------------------------------------ I/O -- */
+
+static rbi_io outcome(rbi_transport *t, ssize_t n, size_t *moved)
+{
+	if (n >= 0) {
+		*moved = (size_t)n;
+		return RBI_IO_DONE;
+	}
+	/* A signal is no reason to wait in here: whoever called looks at the
+	 * clock and comes back. */
+	if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)
+		return RBI_IO_LATER;
+	t->error = errno;
+	return RBI_IO_ERROR;
+}
+
+rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
+			  size_t *moved)
+{
+	struct msghdr msg;
+
+	memset(&msg, 0, sizeof(msg));
+	msg.msg_iov = iov;
+#ifdef __linux__
+	msg.msg_iovlen = (size_t)n;
+#else
+	msg.msg_iovlen = n;
+#endif
+	return outcome(t, t->sys->send(t->fd, &msg,
+				       MSG_NOSIGNAL | MSG_DONTWAIT),
+		       moved);
+}
+
+rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
+			  size_t *moved)
+{
+	ssize_t n = t->sys->recv(t->fd, buf, len, MSG_DONTWAIT);
+
+	if (n == 0)
+		return RBI_IO_END;
+	return outcome(t, n, moved);
+}
+
+void rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
+{
+	struct pollfd fd = { .fd = t->fd,
+			     .events = write ? POLLIN | POLLOUT : POLLIN };
+	int ms = -1;
+
+	/* Rounded up, so that a wait for a deadline does not end before it. */
+	if (wait_us != UINT64_MAX)
+		ms = wait_us > 3600000000u ? 3600000 :
+					     (int)((wait_us + 999) / 1000);
+	(void)t->sys->poll(&fd, 1, ms);
+}
+
+/* ---------------------------------------------------------- the context -- */
+
+static int hiredis_error(rb_status status)
+{
+	if (status == RB_ERR_PROTOCOL)
+		return REDIS_ERR_PROTOCOL;
+	if (status == RB_ERR_IO)
+		return REDIS_ERR_EOF;
+	if (status == RB_ERR_NOMEM)
+		return REDIS_ERR_OOM;
+#ifdef REDIS_ERR_TIMEOUT
+	if (status == RB_ERR_TIMEOUT)
+		return REDIS_ERR_TIMEOUT;
+#endif
+	return REDIS_ERR_OTHER;
+}
+
+void rbi_transport_break(rbi_transport *t, rb_status status,
+			 const char *message)
+{
+	t->ctx->err = hiredis_error(status);
+	rbi_print(t->ctx->errstr, sizeof(t->ctx->errstr), "%s", message);
+	/* Answers that are still on their way would be taken for those of the
+	 * next commands by anyone who clears err: let nothing more arrive. */
+	(void)shutdown(t->fd, SHUT_RDWR);
+}
+
+uint32_t rbi_transport_timeout_ms(const redisContext *ctx)
+{
+	struct timeval tv = { 0, 0 };
+	socklen_t len = sizeof(tv);
+	uint64_t ms;
+
+	if (getsockopt(ctx->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) != 0 ||
+	    tv.tv_sec < 0 || tv.tv_usec < 0)
+		return 0;
+	if (tv.tv_sec > 1000000)
+		return 0;
+	ms = (uint64_t)tv.tv_sec * 1000 + ((uint64_t)tv.tv_usec + 999) / 1000;
+	return (uint32_t)ms;
+}
+
+void rbi_transport_node(const redisContext *ctx, char *buf, size_t size)
+{
+	const char *host = ctx->tcp.host;
+
+	if (ctx->connection_type == REDIS_CONN_UNIX &&
+	    ctx->unix_sock.path != NULL)
+		rbi_print(buf, size, "%s", ctx->unix_sock.path);
+	else if (host != NULL && strchr(host, ':') != NULL)
+		rbi_print(buf, size, "[%s]:%d", host, ctx->tcp.port);
+	else if (host != NULL)
+		rbi_print(buf, size, "%s:%d", host, ctx->tcp.port);
+	else
+		rbi_print(buf, size, "descriptor %d", ctx->fd);
+}
+
+void rbi_transport_error_text(int error, char *buf, size_t size)
+{
+	if (strerror_r(error, buf, size) != 0)
+		rbi_print(buf, size, "error %d", error);
+}
+
+void rbi_transport_close(redisContext *ctx)
+{
+	if (ctx != NULL)
+		redisFree(ctx);
+}
+
+bool rbi_transport_is_broken(const redisContext *ctx)
+{
+	return ctx->err != 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * Bytes to and from the socket of a redisContext. With dial the only place
+ * where the operating system is asked for anything, and so the place where a
+ * test makes it fail (rbi_sys).
+ *
+ * hiredis connects and owns the descriptor. It does not move our bytes: its
+ * writes raise SIGPIPE, it writes all before it reads, and its buffers copy
+ * twice. So sockets are used directly, never blocking and never signalling,
+ * by the flags of each call; the descriptor's own flags and timeouts stay as
+ * the caller set them.
+ *
+ * A context is taken for one call and given back: in step, as it was, or
+ * broken, which hiredis sees in ctx->err and the peer as a closed connection.
+ */
+#ifndef RBI_TRANSPORT_H
+#define RBI_TRANSPORT_H
+
+#include "internal.h"
+
+#include <poll.h>
+#include <redisbatch/redisbatch.h>
+#include <sys/socket.h>
+
+/* The system calls, so that a test can let the n-th one fail. */
+typedef struct rbi_sys {
+	ssize_t (*send)(int fd, const struct msghdr *msg, int flags);
+	ssize_t (*recv)(int fd, void *buf, size_t len, int flags);
+	int (*poll)(struct pollfd *fds, nfds_t n, int timeout_ms);
+} rbi_sys;
+
+extern const rbi_sys rbi_sys_default;
+
+typedef enum rbi_io {
+	RBI_IO_DONE,  /* some bytes moved */
+	RBI_IO_LATER, /* none can now */
+	RBI_IO_END,   /* the peer has closed its side */
+	RBI_IO_ERROR  /* rbi_transport.error is the errno */
+} rbi_io;
+
+typedef struct rbi_transport {
+	struct redisContext *ctx;
+	const rbi_sys *sys;
+	int fd;
+	int error;
+} rbi_transport;
+
+/*
+ * Checks what can be told without touching the connection. RB_OK, or
+ * RB_ERR_INVALID or RB_ERR_UNSUPPORTED with *problem, a static text.
+ */
+rb_status rbi_transport_check(const struct redisContext *ctx,
+			      const char **problem) RBI_MUST_CHECK;
+
+/*
+ * Takes ctx over. Besides the failures of the check: RB_ERR_BUSY for unsent or
+ * unread data, and RB_ERR_IO for a connection that the peer has closed; then
+ * t->error is an errno, or 0 for an orderly end. sys NULL: the real one.
+ */
+rb_status rbi_transport_take(rbi_transport *t, struct redisContext *ctx,
+			     const rbi_sys *sys,
+			     const char **problem) RBI_MUST_CHECK;
+
+/* Sends from the pieces; *moved is set with RBI_IO_DONE. */
+rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
+			  size_t *moved);
+
+/* Receives at most len bytes; *moved is set with RBI_IO_DONE. */
+rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
+			  size_t *moved);
+
+/*
+ * Waits until the descriptor can be read, or written if write is set, or
+ * wait_us microseconds have passed; RBI_NEVER waits without an end. What is
+ * ready is found out by trying. Signals end it early, which is no failure.
+ */
+void rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us);
+
+/* Marks the context broken, for hiredis too, and closes the conversation. */
+void rbi_transport_break(rbi_transport *t, rb_status status,
+			 const char *message);
+
+/* The command timeout of the context in milliseconds; 0: none. */
+uint32_t rbi_transport_timeout_ms(const struct redisContext *ctx);
+
+/* "host:port" or the path, as far as the context knows, into buf. */
+void rbi_transport_node(const struct redisContext *ctx, char *buf,
+			size_t size);
+
+/* The system's words for an errno, into buf. */
+void rbi_transport_error_text(int error, char *buf, size_t size);
+
+/* Frees an own context with its connection; NULL is fine. */
+void rbi_transport_close(struct redisContext *ctx);
+
+/* Whether the context was marked broken, by us or by hiredis. */
+bool rbi_transport_is_broken(const struct redisContext *ctx);
+
+#endif

@@ -1,0 +1,258 @@
+#include "uri.h"
+
+#include "alloc.h"
+
+#include <string.h>
+
+#define DEFAULT_PORT 6379
+
+/* What is left of the copy while it is taken apart, and what is wrong. */
+typedef struct parser {
+	rbi_uri *uri;
+	char *rest;
+	rb_status status;
+	const char *problem;
+} parser;
+
+static bool refuse(parser *p, const char *problem)
+{
+	p->status = RB_ERR_INVALID;
+	p->problem = problem;
+	return false;
+}
+
+/* ------------------------------------------------------------- decoding -- */
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Decodes %XX in place; it never grows. False: half an escape, or a NUL. */
+static bool decode(char *text)
+{
+	char *out = text;
+	int high;
+	int low;
+
+	for (; *text != '\0'; text++) {
+		if (*text != '%') {
+			*out++ = *text;
+			continue;
+		}
+		high = hex_digit(text[1]);
+		low = high < 0 ? -1 : hex_digit(text[2]);
+		if (low < 0 || high * 16 + low == 0)
+			return false;
+		*out++ = (char)(high * 16 + low);
+		text += 2;
+	}
+	*out = '\0';
+	return true;
+}
+
+/* A decimal number of digits alone, at most max. */
+static bool read_number(const char *text, unsigned max, unsigned *out)
+{
+	unsigned n = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		n = n * 10 + (unsigned)(*text - '0');
+		if (n > max)
+			return false;
+	}
+	*out = n;
+	return true;
+}
+
+/* ---------------------------------------------------------------- parts -- */
+
+/* [[user]:password@] */
+static bool read_credentials(parser *p)
+{
+	char *end = p->rest + strcspn(p->rest, "/?#");
+	char *at = NULL;
+	char *colon;
+	char *c;
+
+	/* The last @, so that one in a password need not be escaped. */
+	for (c = p->rest; c < end; c++) {
+		if (*c == '@')
+			at = c;
+	}
+	if (at == NULL)
+		return true;
+	*at = '\0';
+	colon = strchr(p->rest, ':');
+	if (colon == NULL)
+		return refuse(p, "the URI has a user name but no password");
+	*colon = '\0';
+	if (!decode(p->rest) || !decode(colon + 1))
+		return refuse(p, "a percent escape of the URI is wrong");
+	if (*p->rest != '\0')
+		p->uri->user = p->rest;
+	if (colon[1] != '\0')
+		p->uri->password = colon + 1;
+	else if (p->uri->user != NULL)
+		return refuse(p, "the URI has a user name but no password");
+	p->rest = at + 1;
+	return true;
+}
+
+static bool read_db(parser *p, const char *text)
+{
+	if (!read_number(text, 1000000, &p->uri->db))
+		return refuse(p, "the database of the URI is no number");
+	return true;
+}
+
+static bool read_port(parser *p, const char *text)
+{
+	if (!read_number(text, 65535, &p->uri->port) || p->uri->port == 0)
+		return refuse(p, "the port of the URI is not 1 to 65535");
+	return true;
+}
+
+/* host, or [an IPv6 address]; *behind is what follows it. */
+static bool read_host(parser *p, char **behind)
+{
+	char *close;
+
+	p->uri->host = p->rest;
+	if (*p->rest != '[') {
+		*behind = p->rest + strcspn(p->rest, ":");
+		return true;
+	}
+	close = strchr(p->rest, ']');
+	if (close == NULL || (close[1] != '\0' && close[1] != ':'))
+		return refuse(p, "the address of the URI lacks its bracket");
+	*close = '\0';
+	p->uri->host = p->rest + 1;
+	*behind = close + 1;
+	return true;
+}
+
+static bool read_tcp(parser *p)
+{
+	char *db = strchr(p->rest, '/');
+	char *behind;
+
+	if (strpbrk(p->rest, "?#") != NULL)
+		return refuse(p, "the URI has a part that is not known");
+	if (db != NULL) {
+		*db++ = '\0';
+		if (*db != '\0' && !read_db(p, db))
+			return false;
+	}
+	if (!read_host(p, &behind))
+		return false;
+	if (*behind == ':') {
+		*behind = '\0';
+		if (!read_port(p, behind + 1))
+			return false;
+	}
+	if (*p->uri->host == '\0')
+		return refuse(p, "the URI has no host");
+	return true;
+}
+
+static bool read_unix(parser *p)
+{
+	char *query = strpbrk(p->rest, "?#");
+
+	if (query != NULL) {
+		if (strncmp(query, "?db=", 4) != 0)
+			return refuse(p, "the URI has a part that is not known");
+		*query = '\0';
+		if (!read_db(p, query + 4))
+			return false;
+	}
+	if (!decode(p->rest))
+		return refuse(p, "a percent escape of the URI is wrong");
+	if (*p->rest != '/')
+		return refuse(p, "the socket path of the URI is not absolute");
+	if (strlen(p->rest) > RBI_URI_PATH_MAX)
+		return refuse(p, "the socket path of the URI is too long "
+				 "(max 107)");
+	p->uri->path = p->rest;
+	return true;
+}
+
+/* --------------------------------------------------------------- scheme -- */
+
+/* Skips the scheme, in any case; false: it is another. */
+static bool skip_scheme(const char **text, const char *scheme)
+{
+	const char *p = *text;
+
+	for (; *scheme != '\0'; scheme++, p++) {
+		char c = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p;
+
+		if (c != *scheme)
+			return false;
+	}
+	*text = p;
+	return true;
+}
+
+static bool read_all(parser *p, const char *text, const rb_allocator *a)
+{
+	bool tcp = skip_scheme(&text, "redis://");
+
+	if (!tcp && !skip_scheme(&text, "unix://")) {
+		if (!skip_scheme(&text, "rediss") &&
+		    !skip_scheme(&text, "redis+cluster://"))
+			return refuse(p, "the URI is neither redis:// nor "
+					 "unix://");
+		p->status = RB_ERR_UNSUPPORTED;
+		p->problem = "this build has neither TLS nor cluster support";
+		return false;
+	}
+	p->uri->port = DEFAULT_PORT;
+	p->uri->text_size = strlen(text) + 1;
+	p->uri->text = rbi_alloc_copy(a, text, p->uri->text_size - 1);
+	if (p->uri->text == NULL) {
+		p->status = RB_ERR_NOMEM;
+		p->problem = "out of memory";
+		return false;
+	}
+	p->rest = p->uri->text;
+	if (!read_credentials(p))
+		return false;
+	return tcp ? read_tcp(p) : read_unix(p);
+}
+
+rb_status rbi_uri_parse(rbi_uri *uri, const char *text, const rb_allocator *a,
+			const char **problem)
+{
+	parser p = { .uri = uri, .status = RB_OK };
+
+	memset(uri, 0, sizeof(*uri));
+	if (text == NULL) {
+		*problem = "uri is NULL";
+		return RB_ERR_INVALID;
+	}
+	if (read_all(&p, text, a))
+		return RB_OK;
+	rbi_uri_fini(uri, a);
+	*problem = p.problem;
+	return p.status;
+}
+
+void rbi_uri_fini(rbi_uri *uri, const rb_allocator *a)
+{
+	if (uri->text != NULL)
+		rbi_alloc_wipe(uri->text, uri->text_size);
+	rbi_free(a, uri->text);
+	memset(uri, 0, sizeof(*uri));
+}

@@ -1,0 +1,41 @@
+/*
+ * A connection URI, taken apart:
+ *
+ *	redis://[[user]:password@]host[:port][/db]
+ *	unix://[[user]:password@]/path[?db=n]
+ *
+ * Pure but for the memory of the copy. The parts are percent-decoded and end
+ * with a NUL; a decoded NUL inside of one is refused.
+ */
+#ifndef RBI_URI_H
+#define RBI_URI_H
+
+#include "internal.h"
+
+#include <redisbatch/redisbatch.h>
+
+/* sun_path has 108 bytes on Linux, its NUL among them; some have 104. */
+#define RBI_URI_PATH_MAX 107
+
+typedef struct rbi_uri {
+	char *text;	      /* the memory behind all parts */
+	size_t text_size;
+	const char *host;     /* NULL: a unix socket */
+	const char *path;     /* NULL: TCP */
+	const char *user;     /* NULL: none */
+	const char *password; /* NULL: none */
+	unsigned port;
+	unsigned db;
+} rbi_uri;
+
+/*
+ * Takes text apart into *uri. RB_ERR_INVALID or RB_ERR_UNSUPPORTED with
+ * *problem, a static text; RB_ERR_NOMEM. On failure nothing is to be freed.
+ */
+rb_status rbi_uri_parse(rbi_uri *uri, const char *text, const rb_allocator *a,
+			const char **problem) RBI_MUST_CHECK;
+
+/* Wipes and frees the parts. */
+void rbi_uri_fini(rbi_uri *uri, const rb_allocator *a);
+
+#endif

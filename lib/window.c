@@ -1,0 +1,56 @@
+#include "window.h"
+
+#include "options.h"
+
+#define START_ENTRIES 1000
+#define WAITING 2
+
+void rbi_window_init(rbi_window *w, size_t chunks, size_t chunk_keys)
+{
+	w->fixed = chunks != 0;
+	w->chunks = chunks;
+	w->shortest_us = 0;
+	w->service_us = 0;
+	w->answered_us = 0;
+	if (w->fixed)
+		return;
+	w->chunks = chunk_keys != 0 ? START_ENTRIES / chunk_keys : 1;
+	w->chunks = rbi_max(1, rbi_min(w->chunks, RBI_OPTIONS_WINDOW_MAX));
+}
+
+static uint64_t at_least_one(uint64_t us)
+{
+	return us > 0 ? us : 1;
+}
+
+/* A gap between two answers says what the server takes for a chunk only if it
+ * had both at the same time. */
+static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
+{
+	uint64_t took = at_least_one(now_us - sent_us);
+	uint64_t gap = at_least_one(now_us - w->answered_us);
+
+	if (w->shortest_us == 0 || took < w->shortest_us)
+		w->shortest_us = took;
+	if (w->answered_us == 0 || sent_us > w->answered_us)
+		return;
+	w->service_us = w->service_us == 0 ? gap :
+					     (7 * w->service_us + gap) / 8;
+	w->service_us = at_least_one(w->service_us);
+}
+
+void rbi_window_answered(rbi_window *w, uint64_t sent_us, uint64_t now_us)
+{
+	uint64_t target = RBI_OPTIONS_WINDOW_MAX;
+
+	if (w->fixed)
+		return;
+	measure(w, sent_us, now_us);
+	w->answered_us = now_us;
+	if (w->service_us != 0)
+		target = w->shortest_us / w->service_us + WAITING;
+	if (w->chunks < target && w->chunks < RBI_OPTIONS_WINDOW_MAX)
+		w->chunks++;
+	else if (w->chunks > target)
+		w->chunks--;
+}

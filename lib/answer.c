@@ -109,33 +109,61 @@ static void odd_element(rbi_answer *a, rbi_reader *r, rbi_entry *entry,
 	}
 }
 
+/* Takes strings for as long as there is nothing but strings. */
+static void read_run(rbi_answer *a, rbi_reader *r)
+{
+	rbi_entry *entry = &a->entries[a->seen];
+	rbi_entry *begin = entry;
+	size_t len;
+	char *data;
+
+	if (r->depth != 1 || !rbi_reader_in_run(r))
+		return;
+	while (rbi_reader_string(r, &data, &len))
+		rbi_entry_set(entry++, RBI_STATE_VALUE, data, len);
+	if (entry == begin)
+		return;
+	a->seen += (size_t)(entry - begin);
+	a->keep = r->pos;
+}
+
+static void read_element(rbi_answer *a, rbi_reader *r, rbi_token_kind kind,
+			 const rbi_token *t)
+{
+	rbi_entry *entry = &a->entries[a->seen++];
+
+	if (kind == RBI_TOKEN_BULK) {
+		rbi_entry_set(entry, RBI_STATE_VALUE, t->data, t->len);
+		a->keep = r->pos;
+	} else if (kind == RBI_TOKEN_NIL) {
+		rbi_entry_set(entry, RBI_STATE_NIL, NULL, 0);
+	} else {
+		odd_element(a, r, entry, kind, t);
+	}
+}
+
 rbi_progress rbi_answer_read(rbi_answer *a, rbi_reader *r, rb_result *res,
 			     const rbi_batch *b)
 {
+	rbi_progress progress;
+	rbi_token_kind kind;
 	rbi_token t;
 
 	for (;;) {
-		rbi_token_kind kind = rbi_reader_next(r, &t);
-
-		if (RBI_LIKELY(kind == RBI_TOKEN_BULK && t.depth == 1)) {
-			rbi_entry_set(&a->entries[a->seen++], RBI_STATE_VALUE,
-				      t.data, t.len);
-			a->keep = r->pos;
-		} else if (kind == RBI_TOKEN_MORE) {
+		read_run(a, r);
+		kind = rbi_reader_next(r, &t);
+		if (kind == RBI_TOKEN_MORE)
 			return RBI_PROGRESS_MORE;
-		} else if (kind == RBI_TOKEN_BROKEN) {
+		if (kind == RBI_TOKEN_BROKEN) {
 			a->message = r->problem;
 			return RBI_PROGRESS_BROKEN;
-		} else if (t.depth == 1 && kind == RBI_TOKEN_NIL) {
-			rbi_entry_set(&a->entries[a->seen++], RBI_STATE_NIL,
-				      NULL, 0);
-		} else if (t.depth == 1) {
-			odd_element(a, r, &a->entries[a->seen++], kind, &t);
+		}
+		if (t.depth == 1) {
+			read_element(a, r, kind, &t);
 		} else if (t.depth == 0) {
-			rbi_progress p = read_head(a, r, res, b, kind, &t);
-
-			if (p != RBI_PROGRESS_MORE)
-				return p;
+			progress = read_head(a, r, res, b, kind, &t);
+			if (progress != RBI_PROGRESS_MORE)
+				return progress;
 		}
 		/* Deeper ones belong to an element that failed already. */
 		if (t.last)

@@ -18,9 +18,9 @@
 #include "route.h"
 
 typedef enum rbi_progress {
-	RBI_PROGRESS_MORE,   /* bytes are missing */
-	RBI_PROGRESS_DONE,   /* the answer is complete */
-	RBI_PROGRESS_BROKEN  /* rbi_answer.message says why */
+	RBI_PROGRESS_MORE,  /* bytes are missing */
+	RBI_PROGRESS_DONE,  /* the answer is complete */
+	RBI_PROGRESS_BROKEN /* rbi_answer.message says why */
 } rbi_progress;
 
 typedef struct rbi_answer {

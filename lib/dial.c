@@ -327,9 +327,13 @@ rb_status rbi_dial(redisContext **out, const rbi_uri *uri,
 		   const rb_allocator *a, const rbi_clock *clock,
 		   uint64_t deadline_us, char *why, size_t why_size)
 {
-	dialer d = { .uri = uri, .allocator = a, .clock = clock,
-		     .deadline_us = deadline_us, .why = why,
-		     .why_size = why_size, .fd = -1 };
+	dialer d = { .uri = uri,
+		     .allocator = a,
+		     .clock = clock,
+		     .deadline_us = deadline_us,
+		     .why = why,
+		     .why_size = why_size,
+		     .fd = -1 };
 	redisContext *ctx;
 	rb_status status;
 

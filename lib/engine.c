@@ -239,8 +239,8 @@ static void send_chunk(rbi_engine *e, uint64_t now_us)
 	}
 	report = rbi_result_add(e->result, cut.first, cut.count);
 	e->next += cut.count;
-	if (rbi_lane_push(e->lane, &cut, report,
-			  cut.count * *e->entry_reply) != RB_OK) {
+	if (rbi_lane_push(e->lane, &cut, report, cut.count * *e->entry_reply) !=
+	    RB_OK) {
 		skip_cut(e, report);
 		return;
 	}
@@ -379,8 +379,7 @@ static void receive_all(rbi_engine *e, uint64_t now_us)
 /* Whether all that was to be done is done. */
 static bool is_done(const rbi_engine *e)
 {
-	return (e->stopped || e->next == e->batch->n) &&
-	       rbi_lane_idle(e->lane);
+	return (e->stopped || e->next == e->batch->n) && rbi_lane_idle(e->lane);
 }
 
 /* Everything was answered, and the connection is as it was. */

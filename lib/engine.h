@@ -39,15 +39,15 @@ typedef struct rbi_engine {
 
 	rbi_window window;
 	rbi_pace pace;
-	size_t next;	  /* the first entry not yet cut */
-	bool stopped;	  /* nothing more is cut and sent */
-	bool closing;	  /* the server closes after what it said */
+	size_t next;  /* the first entry not yet cut */
+	bool stopped; /* nothing more is cut and sent */
+	bool closing; /* the server closes after what it said */
 	bool over;
-	bool unwritable;  /* sending failed; reading on for last words */
-	rb_status status; /* what stopped the batch; RB_OK: nothing */
+	bool unwritable;	 /* sending failed; reading on for last words */
+	rb_status status;	 /* what stopped the batch; RB_OK: nothing */
 	uint64_t words_until_us; /* how long last words are waited for */
-	char why[256];	  /* the words for status */
-	char words[160];  /* the last error that the server sent */
+	char why[256];		 /* the words for status */
+	char words[160];	 /* the last error that the server sent */
 } rbi_engine;
 
 /* What the engine waits for. */

@@ -23,13 +23,13 @@
 
 typedef struct rbi_flight {
 	rbi_cut cut;
-	size_t report; /* its number in the result */
+	size_t report;	    /* its number in the result */
 	size_t reply_guess; /* predicted bytes of its answer */
 	uint64_t begin;
 	uint64_t end;
 	uint64_t first_sent_us;
 	uint64_t last_sent_us;
-	uint64_t round_trip; /* how many had to end before it was sent */
+	uint64_t round_trip;  /* how many had to end before it was sent */
 	uint64_t reply_begin; /* position of its answer's first byte */
 } rbi_flight;
 
@@ -76,8 +76,7 @@ rb_status rbi_lane_push(rbi_lane *lane, const rbi_cut *cut, size_t report,
 void rbi_lane_sent(rbi_lane *lane, size_t n, uint64_t now_us);
 
 /* Where the next bytes shall go, and how many at most. */
-rb_status rbi_lane_room(rbi_lane *lane, char **buf,
-			size_t *len) RBI_MUST_CHECK;
+rb_status rbi_lane_room(rbi_lane *lane, char **buf, size_t *len) RBI_MUST_CHECK;
 
 /* n bytes have been received there. */
 void rbi_lane_received(rbi_lane *lane, size_t n);

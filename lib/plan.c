@@ -24,32 +24,34 @@ static size_t fixed_size(const rbi_batch *b)
 	return size;
 }
 
-rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
-		     const rbi_bounds *bounds)
+rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first, const rbi_bounds *bounds)
 {
 	rbi_cut cut = { .first = first };
 	size_t end = first + max_count(b, first, bounds);
 	size_t argc = rbi_batch_fixed_args(b);
-	size_t body = fixed_size(b);
-	size_t header = rbi_encode_header_size(argc);
-	size_t longer = 10; /* the argc from which the header has a digit more */
+	size_t total = rbi_encode_header_size(argc) + fixed_size(b);
+	size_t room =
+		bounds->request_bytes - rbi_min(bounds->request_bytes, total);
+	size_t longer = 10; /* with so many arguments *argc has a digit more */
 	size_t i;
 
 	for (i = first; i < end; i++) {
 		size_t size = rbi_encode_arg_size(rbi_batch_keylen(b, i));
-		size_t next = header + (argc + 1 >= longer ? 1 : 0);
 
-		if (rbi_add_sat(rbi_add_sat(body, size), next) >
-			    bounds->request_bytes &&
-		    i > first)
-			break;
-		body = rbi_add_sat(body, size);
-		argc++;
-		if (argc >= longer)
+		if (++argc == longer) {
 			longer *= 10;
-		header = next;
+			size++;
+		}
+		if (RBI_UNLIKELY(size > room)) {
+			if (i > first)
+				break;
+			size = rbi_min(size, SIZE_MAX - total);
+			room = size;
+		}
+		room -= size;
+		total += size;
 	}
 	cut.count = i - first;
-	cut.request_bytes = rbi_add_sat(header, body);
+	cut.request_bytes = total;
 	return cut;
 }

@@ -29,17 +29,17 @@
 #define RBI_READER_ELEMENTS ((int64_t)1 << 31)
 
 typedef enum rbi_token_kind {
-	RBI_TOKEN_MORE,	  /* the next item is not whole yet */
-	RBI_TOKEN_BROKEN, /* not RESP or past a bound: rbi_reader.problem */
-	RBI_TOKEN_BULK,	  /* data, len */
-	RBI_TOKEN_NIL,	  /* $-1 and _ */
-	RBI_TOKEN_NIL_ARRAY, /* *-1 */
-	RBI_TOKEN_LONG,	     /* a string past max_value; len, no data */
-	RBI_TOKEN_ERROR,     /* data, len: without the - or ! */
-	RBI_TOKEN_SIMPLE,    /* data, len */
-	RBI_TOKEN_INTEGER,   /* number, and its text */
-	RBI_TOKEN_DOUBLE,    /* its text */
-	RBI_TOKEN_BOOLEAN,   /* number: 0 or 1 */
+	RBI_TOKEN_MORE,	      /* the next item is not whole yet */
+	RBI_TOKEN_BROKEN,     /* not RESP or past a bound: rbi_reader.problem */
+	RBI_TOKEN_BULK,	      /* data, len */
+	RBI_TOKEN_NIL,	      /* $-1 and _ */
+	RBI_TOKEN_NIL_ARRAY,  /* *-1 */
+	RBI_TOKEN_LONG,	      /* a string past max_value; len, no data */
+	RBI_TOKEN_ERROR,      /* data, len: without the - or ! */
+	RBI_TOKEN_SIMPLE,     /* data, len */
+	RBI_TOKEN_INTEGER,    /* number, and its text */
+	RBI_TOKEN_DOUBLE,     /* its text */
+	RBI_TOKEN_BOOLEAN,    /* number: 0 or 1 */
 	RBI_TOKEN_BIG_NUMBER, /* its text */
 	RBI_TOKEN_VERBATIM,   /* data, len: with the three letters and colon */
 	RBI_TOKEN_ARRAY,      /* number: of elements that follow */
@@ -95,6 +95,50 @@ static inline void rbi_reader_window(rbi_reader *r, char *pos, char *end)
 
 /* The next token. Data is valid until its bytes are moved. */
 rbi_token_kind rbi_reader_next(rbi_reader *r, rbi_token *token);
+
+/*
+ * The short way through a run of strings in an answer: takes the next element
+ * if it is one more string of the innermost frame, not the last, not empty,
+ * and has arrived whole with a few bytes behind it. False: nothing was taken,
+ * and rbi_reader_next() is to look at it.
+ */
+static inline bool rbi_reader_string(rbi_reader *r, char **data, size_t *len)
+{
+	rbi_reader_frame *frame = &r->frames[r->depth - 1];
+	const char *stop;
+	char *p = r->pos;
+	unsigned digit;
+	size_t n;
+
+	if (frame->left < 2 || r->end - p < 16 || *p != '$')
+		return false;
+	n = (unsigned)(unsigned char)p[1] - '0';
+	if (n - 1 > 8)
+		return false;
+	p += 2;
+	stop = p + 8; /* nine digits fit in any size_t */
+	while ((digit = (unsigned)(unsigned char)*p - '0') <= 9) {
+		n = n * 10 + digit;
+		if (p++ == stop)
+			return false;
+	}
+	if (n > r->max_value || (size_t)(r->end - p) < n + 4 || p[0] != '\r' ||
+	    p[1] != '\n' || p[n + 2] != '\r' || p[n + 3] != '\n')
+		return false;
+	p[n + 2] = '\0';
+	*data = p + 2;
+	*len = n;
+	r->pos = p + n + 4;
+	frame->left--;
+	return true;
+}
+
+/* Whether rbi_reader_string() may be used: inside of an answer, with nothing
+ * hidden or dropped. Stays so while it answers true. */
+static inline bool rbi_reader_in_run(const rbi_reader *r)
+{
+	return r->depth > 0 && r->hidden == 0 && r->drop == 0;
+}
 
 /*
  * Whether the reader stands between two answers, with no byte of anything

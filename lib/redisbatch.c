@@ -41,14 +41,14 @@ static rb_status run(rb_client *client, const rb_options *o,
 		.deadline_us = rbi_client_deadline(client, o),
 		.entry_reply = &client->entry_reply,
 	};
-	rb_status status = rbi_client_take(client, o, engine.deadline_us,
-					   &transport);
+	rb_status status =
+		rbi_client_take(client, o, engine.deadline_us, &transport);
 
 	if (status != RB_OK && status != RB_ERR_IO)
 		return status;
-	engine.result = rbi_result_new(o->allocator, batch->n,
-				       expected_chunks(o, batch->n),
-				       client->node);
+	engine.result =
+		rbi_result_new(o->allocator, batch->n,
+			       expected_chunks(o, batch->n), client->node);
 	if (engine.result == NULL)
 		return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
 	rbi_engine_begin(&engine);

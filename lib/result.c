@@ -2,7 +2,6 @@
 
 #include "alloc.h"
 
-
 #include <string.h>
 
 #define FIRST_STATS_SIZE sizeof(rb_stats)
@@ -20,10 +19,10 @@ rb_result *rbi_result_new(const rb_allocator *a, size_t n, size_t chunks,
 	rbi_slabs_init(&res->bytes, a);
 	rbi_slabs_init(&res->notes, a);
 	res->chunk_cap = chunks + 1;
-	res->chunks = rbi_alloc_array(a, NULL, res->chunk_cap,
-				      sizeof(*res->chunks));
-	res->entries = rbi_alloc_array(a, NULL, rbi_max(n, 1),
-				       sizeof(*res->entries));
+	res->chunks =
+		rbi_alloc_array(a, NULL, res->chunk_cap, sizeof(*res->chunks));
+	res->entries =
+		rbi_alloc_array(a, NULL, rbi_max(n, 1), sizeof(*res->entries));
 	res->node = rbi_slabs_copy(&res->notes, node, strlen(node));
 	if (res->chunks == NULL || res->entries == NULL || res->node == NULL) {
 		rb_result_free(res);
@@ -78,8 +77,8 @@ size_t rbi_result_add(rb_result *res, size_t first, size_t count)
 const char *rbi_result_note(rb_result *res, rb_status status,
 			    const char *message)
 {
-	const char *note = rbi_slabs_copy(&res->notes, message,
-					  strlen(message));
+	const char *note =
+		rbi_slabs_copy(&res->notes, message, strlen(message));
 
 	return note != NULL ? note : rb_status_text(status);
 }

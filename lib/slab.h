@@ -51,7 +51,6 @@ rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail,
 void *rbi_slabs_take(rbi_slabs *s, size_t size) RBI_MUST_CHECK;
 
 /* A copy of len bytes with a NUL behind them, or NULL. */
-char *rbi_slabs_copy(rbi_slabs *s, const char *data,
-		     size_t len) RBI_MUST_CHECK;
+char *rbi_slabs_copy(rbi_slabs *s, const char *data, size_t len) RBI_MUST_CHECK;
 
 #endif

@@ -71,7 +71,8 @@ static const char *busy(const redisContext *ctx)
 	 * begins with one. */
 	if (ctx->obuf != NULL && ctx->obuf[0] != '\0')
 		return "ctx has unsent commands";
-	if (r != NULL && (r->pos != r->len || r->ridx != -1 || r->reply != NULL))
+	if (r != NULL &&
+	    (r->pos != r->len || r->ridx != -1 || r->reply != NULL))
 		return "ctx has unread replies";
 	return NULL;
 }
@@ -156,8 +157,8 @@ rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
 #else
 	msg.msg_iovlen = n;
 #endif
-	return outcome(t, t->sys->send(t->fd, &msg,
-				       MSG_NOSIGNAL | MSG_DONTWAIT),
+	return outcome(t,
+		       t->sys->send(t->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT),
 		       moved);
 }
 

@@ -83,8 +83,7 @@ void rbi_transport_break(rbi_transport *t, rb_status status,
 uint32_t rbi_transport_timeout_ms(const struct redisContext *ctx);
 
 /* "host:port" or the path, as far as the context knows, into buf. */
-void rbi_transport_node(const struct redisContext *ctx, char *buf,
-			size_t size);
+void rbi_transport_node(const struct redisContext *ctx, char *buf, size_t size);
 
 /* The system's words for an errno, into buf. */
 void rbi_transport_error_text(int error, char *buf, size_t size);

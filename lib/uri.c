@@ -172,7 +172,8 @@ static bool read_unix(parser *p)
 
 	if (query != NULL) {
 		if (strncmp(query, "?db=", 4) != 0)
-			return refuse(p, "the URI has a part that is not known");
+			return refuse(p,
+				      "the URI has a part that is not known");
 		*query = '\0';
 		if (!read_db(p, query + 4))
 			return false;

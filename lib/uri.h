@@ -18,7 +18,7 @@
 #define RBI_URI_PATH_MAX 107
 
 typedef struct rbi_uri {
-	char *text;	      /* the memory behind all parts */
+	char *text; /* the memory behind all parts */
 	size_t text_size;
 	const char *host;     /* NULL: a unix socket */
 	const char *path;     /* NULL: TCP */

@@ -1,0 +1,346 @@
+# libredisbatch. `make help` lists what can be asked for.
+
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+
+# What pkg-config says is only true once deps has run. So deps runs first, by
+# itself, and a make of its own then sees to the other goals, whatever -j says.
+
+rest := $(filter-out deps,$(MAKECMDGOALS))
+
+.PHONY: deps rest $(rest)
+deps:
+	@tests/deps.sh
+rest: deps
+	+@$(MAKE) --no-print-directory $(rest)
+$(rest): rest
+	@:
+
+else
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+all: # the default goal
+
+# ------------------------------------------------------------- to choose --
+# With plain `=`: the command line may set these, the environment may not, so
+# that no stray variable redirects an install.
+
+prefix = /usr/local
+exec_prefix = $(prefix)
+bindir = $(exec_prefix)/bin
+libdir = $(exec_prefix)/lib
+includedir = $(prefix)/include
+datarootdir = $(prefix)/share
+datadir = $(datarootdir)
+docdir = $(datarootdir)/doc/redisbatch
+mandir = $(datarootdir)/man
+pkgconfigdir = $(libdir)/pkgconfig
+DESTDIR =
+
+# release, asan (with UBSan), tsan or coverage; each has its own build/ folder.
+VARIANT = release
+# 1 shows the commands and the output of every test.
+V = 0
+
+# The usual names, from the command line or the environment.
+CFLAGS ?= $(optimise_$(VARIANT))
+CPPFLAGS ?=
+LDFLAGS ?=
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+CLANG_FORMAT ?= clang-format
+
+# ------------------------------------------------------------- variants --
+
+optimise_release = -O2 -g
+optimise_asan = -O1 -g
+optimise_tsan = -O1 -g
+optimise_coverage = -O0 -g
+variant_release =
+variant_asan = -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+variant_tsan = -fsanitize=thread -fno-omit-frame-pointer
+variant_coverage = --coverage
+
+ifeq ($(origin variant_$(VARIANT)),undefined)
+$(error VARIANT is $(VARIANT), not release, asan, tsan or coverage)
+endif
+
+out := build/$(VARIANT)
+
+# -------------------------------------------------------------- version --
+# It stands in the public header alone.
+
+header := include/redisbatch/redisbatch.h
+version_of = $(shell sed -n 's/^.define RB_VERSION_$1 //p' $(header))
+major := $(call version_of,MAJOR)
+version := $(major).$(call version_of,MINOR).$(call version_of,PATCH)
+
+# -------------------------------------------------------------- sources --
+
+lib_src := $(wildcard lib/*.c)
+support_src := $(wildcard tests/support/*.c)
+suites := unit live fault
+test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
+bench_main := $(wildcard tests/bench/demo.c tests/bench/bench.c)
+bench_src := $(filter-out $(bench_main),$(wildcard tests/bench/*.c))
+examples := $(wildcard examples/*.c)
+formatted := $(wildcard $(header) lib/*.[ch] tests/*/*.[ch] examples/*.c)
+
+obj = $(patsubst %.c,$(out)/%.o,$1)
+objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(bench_src) \
+	$(bench_main))
+
+# The default variant is what gets installed, and stands directly in build/.
+lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
+static_lib := $(lib_dir)/libredisbatch.a
+support_lib := $(out)/libsupport.a
+tests := $(test_src:%.c=$(out)/%)
+demo := $(out)/bench/demo
+bench := $(out)/bench/bench
+
+ifeq ($(shell uname),Darwin)
+so_link := libredisbatch.dylib
+so_name := libredisbatch.$(major).dylib
+so_file := libredisbatch.$(version).dylib
+so_flags = -dynamiclib -install_name $(libdir)/$(so_name)
+else
+so_link := libredisbatch.so
+so_name := $(so_link).$(major)
+so_file := $(so_link).$(version)
+so_flags = -shared -Wl,-soname,$(so_name) -Wl,--no-undefined \
+	-Wl,--version-script=lib/redisbatch.map
+endif
+shared_lib := build/$(so_link)
+
+# ---------------------------------------------------------------- flags --
+# pkg-config names the folder of hiredis.h, while the sources say
+# <hiredis/hiredis.h>: the folder above is put on the path. As a system folder
+# it gives no warnings; /usr/include is on the path already, and naming it
+# would break the order that C++ headers need.
+
+pkg = $(shell $(PKG_CONFIG) $1 2>/dev/null)
+add_dirs = $(sort $(filter-out /usr/include,$(patsubst %/hiredis,%,\
+	$(patsubst -I%,%,$1))))
+system_dirs = $(addprefix -isystem ,$(call add_dirs,$1))
+runpath = $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$1))
+comma := ,
+
+ifneq ($(filter-out help clean format format-check,$(or $(MAKECMDGOALS),all)),)
+hiredis_dirs := $(call pkg,--cflags-only-I hiredis)
+hiredis_flags := $(call system_dirs,$(hiredis_dirs)) \
+	$(call pkg,--cflags-only-other hiredis)
+hiredis_libs := $(call pkg,--libs hiredis)
+cmocka_flags := $(call system_dirs,$(call pkg,--cflags-only-I cmocka))
+cmocka_libs := $(call pkg,--libs cmocka)
+endif
+
+warnings = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wvla
+compile = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude $(includes) \
+	$(hiredis_flags) $(CPPFLAGS) -fPIC -fvisibility=hidden $(warnings) \
+	$(variant_$(VARIANT)) $(CFLAGS) -MMD -MP
+link = $(CC) $(variant_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
+program_libs = $(hiredis_libs) $(call runpath,$(hiredis_libs)) -lpthread
+
+# Private, or it would reach the library's objects too: they are prerequisites.
+$(out)/tests/%: private includes = -Ilib -Itests/support $(cmocka_flags)
+
+# The scripts ask for these.
+export CC CXX PKG_CONFIG V
+
+quiet := $(if $(filter 1,$(V)),,@)
+say = $(if $(quiet),@printf '  %-7s %s\n' '$1' '$2')
+
+# ------------------------------------------------------------ the library --
+
+.PHONY: all help
+all: $(static_lib) ## the library and redisbatch.pc (the default)
+ifeq ($(VARIANT),release)
+all: $(shared_lib) build/redisbatch.pc
+endif
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.* ## / { printf "  %-14s %s\n", $$1, $$2 }' \
+		Makefile
+	@echo '  deps           install what building and testing need'
+	@echo 'Variables: VARIANT=$(VARIANT) (or asan, tsan, coverage), V=1, CC,'
+	@echo 'CFLAGS, LDFLAGS, prefix=$(prefix), libdir and its like, DESTDIR,'
+	@echo 'ARGS for demo and bench.'
+
+# Objects depend on this file, which changes when the flags do.
+$(out)/flags: export flags = $(compile) $(link) $(cmocka_flags)
+$(out)/flags: FORCE
+	@mkdir -p $(@D)
+	@[ "$$flags" = "$$(cat $@ 2>/dev/null)" ] || \
+		{ rm -f $@; printf '%s\n' "$$flags" >$@; }
+
+$(objects): $(out)/%.o: %.c $(out)/flags | need-hiredis
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(quiet)$(compile) -c -o $@ $<
+
+-include $(objects:.o=.d)
+
+$(static_lib): $(call obj,$(lib_src))
+$(support_lib): $(call obj,$(support_src))
+$(static_lib) $(support_lib):
+	$(call say,AR,$@)
+	$(quiet)rm -f $@
+	$(quiet)$(AR) rcs $@ $^
+
+build/$(so_file): $(call obj,$(lib_src)) lib/redisbatch.map
+	$(call say,LINK,$@)
+	$(quiet)$(link) $(so_flags) -o $@ $(filter %.o,$^) $(hiredis_libs)
+
+$(shared_lib): build/$(so_file)
+	$(quiet)ln -sf $(so_file) build/$(so_name)
+	$(quiet)ln -sf $(so_name) $@
+
+# Folders below the prefix are written as such, so that pkg-config can move
+# them. Where hiredis is no system package, its users need its folder too.
+below = $(patsubst $(prefix)/%,$${prefix}/%,$1)
+make_pc = sed -e 's|@version@|$(version)|' -e 's|@prefix@|$(prefix)|' \
+	-e 's|@libdir@|$(call below,$(libdir))|' \
+	-e 's|@includedir@|$(call below,$(includedir))|' \
+	-e 's|@hiredis@|$(addprefix -I,$(call add_dirs,$(hiredis_dirs)))|' \
+	redisbatch.pc.in
+
+build/redisbatch.pc: redisbatch.pc.in $(header) FORCE
+	@mkdir -p $(@D)
+	$(quiet)rm -f $@
+	$(quiet)$(make_pc) >$@
+
+.PHONY: need-hiredis need-cmocka FORCE
+need-hiredis need-cmocka: need-%:
+	@$(PKG_CONFIG) --exists $* || \
+		{ echo '$* was not found by $(PKG_CONFIG); try: make deps' >&2; exit 1; }
+
+# ----------------------------------------------------------------- checks --
+
+$(call obj,$(test_src)): | need-cmocka
+$(tests): %: %.o $(support_lib) $(static_lib)
+	$(call say,LINK,$@)
+	$(quiet)$(link) -o $@ $^ $(cmocka_libs) $(program_libs)
+
+static_checks := layers symbols header examples
+.PHONY: tests check check-layers check-symbols check-header check-examples
+tests: $(tests) ## build the tests
+
+# The tests run last, so that their count is the last line.
+ifeq ($(VARIANT),release)
+check: $(static_checks:%=check-%)
+endif
+check: $(tests) ## everything that must hold: tests, layers, symbols, examples
+	@tests/run.sh $(tests)
+
+.PHONY: $(suites:%=check-%)
+$(suites:%=check-%): check-%: $(tests)
+	@tests/run.sh $(filter $(out)/tests/$*/%,$(tests))
+check-unit: ## the tests of tests/unit only; so check-live, check-fault
+
+check-layers: ## includes and calls keep to lib/LAYERS
+	@tests/check_layers.sh lib
+
+check-symbols: build/$(so_file) $(static_lib) ## header, map and library agree
+	@tests/check_symbols.sh $(header) lib/redisbatch.map $^
+
+check-header: ## the public header alone, as C and as C++
+	@tests/check_header.sh $(header)
+
+# Installs at $1 below the root $2, whatever was chosen for the real install.
+at = --no-print-directory -s prefix=$1 exec_prefix=$1 bindir=$1/bin \
+	libdir=$1/lib includedir=$1/include datarootdir=$1/share \
+	datadir=$1/share docdir=$1/share/doc/redisbatch mandir=$1/share/man \
+	pkgconfigdir=$1/lib/pkgconfig DESTDIR=$2
+stage := $(CURDIR)/build/stage
+tryout := $(CURDIR)/build/tryout
+
+check-examples: all ## the examples, built against an installed copy and run
+	@rm -rf $(stage)
+	@$(MAKE) $(call at,$(stage),) install
+	@tests/check_examples.sh $(stage) $(examples)
+
+# ---------------------------------------------------------- demo and bench --
+
+$(demo) $(bench): $(out)/bench/%: $(out)/tests/bench/%.o \
+		$(call obj,$(bench_src)) $(support_lib) $(static_lib)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(quiet)$(link) -o $@ $^ $(program_libs)
+
+.PHONY: demo bench bench-programs
+bench-programs: $(bench_main:tests/%.c=$(out)/%)
+demo: $(demo) ## the library at work, on a server of its own
+	@$(demo) $(ARGS)
+bench: $(bench) ## measure it
+	@$(bench) $(ARGS)
+
+# ---------------------------------------------------------------- install --
+
+.PHONY: install uninstall installcheck
+install: $(static_lib) $(shared_lib) ## below $(DESTDIR)$(prefix); runs no ldconfig
+	$(quiet)$(INSTALL) -d $(DESTDIR)$(includedir)/redisbatch \
+		$(DESTDIR)$(libdir) $(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(docdir)
+	$(quiet)$(INSTALL) -m 644 $(header) $(DESTDIR)$(includedir)/redisbatch
+	$(quiet)$(INSTALL) -m 644 $(static_lib) $(DESTDIR)$(libdir)
+	$(quiet)$(INSTALL) -m 755 build/$(so_file) $(DESTDIR)$(libdir)
+	$(quiet)ln -sf $(so_file) $(DESTDIR)$(libdir)/$(so_name)
+	$(quiet)ln -sf $(so_name) $(DESTDIR)$(libdir)/$(so_link)
+	$(quiet)$(make_pc) >$(DESTDIR)$(pkgconfigdir)/redisbatch.pc
+	$(quiet)chmod 644 $(DESTDIR)$(pkgconfigdir)/redisbatch.pc
+	$(quiet)$(INSTALL) -m 644 $(wildcard README.md LICENSE) $(DESTDIR)$(docdir)
+
+uninstall: ## take away what install put there
+	$(quiet)rm -f $(DESTDIR)$(includedir)/redisbatch/redisbatch.h \
+		$(DESTDIR)$(libdir)/libredisbatch.a \
+		$(addprefix $(DESTDIR)$(libdir)/,$(so_link) $(so_name) $(so_file)) \
+		$(DESTDIR)$(pkgconfigdir)/redisbatch.pc \
+		$(DESTDIR)$(docdir)/README.md $(DESTDIR)$(docdir)/LICENSE
+	$(quiet)for dir in $(includedir)/redisbatch $(pkgconfigdir) $(docdir); do \
+		rmdir "$(DESTDIR)$$dir" 2>/dev/null || :; \
+	done
+
+installcheck: all ## install, use and uninstall, in folders of its own
+	@rm -rf $(tryout)
+	@$(MAKE) $(call at,$(tryout),) install
+	@tests/installcheck.sh use $(tryout)
+	@$(MAKE) $(call at,$(tryout),) uninstall
+	@tests/installcheck.sh gone $(tryout)
+	@prefix=/nowhere PREFIX=/nowhere DESTDIR=/nowhere \
+		$(MAKE) $(call at,/usr,$(tryout)/root) install
+	@tests/installcheck.sh staged $(tryout)/root/usr
+	@$(MAKE) $(call at,/usr,$(tryout)/root) uninstall
+	@tests/installcheck.sh gone $(tryout)
+
+# --------------------------------------------------------------- the code --
+
+.PHONY: format format-check lint clean
+format: ## lay out the code with clang-format
+	$(CLANG_FORMAT) -i $(formatted)
+
+format-check: ## tell where clang-format would change the layout
+	@if command -v $(CLANG_FORMAT) >/dev/null; then \
+		$(CLANG_FORMAT) --dry-run --Werror $(formatted); \
+	else \
+		echo 'format-check skipped: there is no $(CLANG_FORMAT)'; \
+	fi
+
+lint: ## clang-tidy and cppcheck over lib/, where they are installed
+	@if command -v clang-tidy >/dev/null; then \
+		clang-tidy --quiet $(lib_src) -- $(filter-out -M%,$(compile)); \
+	else \
+		echo 'clang-tidy skipped: it is not installed'; \
+	fi
+	@if command -v cppcheck >/dev/null; then \
+		cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+			--enable=warning,performance,portability \
+			--suppress=missingIncludeSystem -Iinclude lib; \
+	else \
+		echo 'cppcheck skipped: it is not installed'; \
+	fi
+
+clean: ## remove build/
+	rm -rf build
+
+endif

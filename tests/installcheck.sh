@@ -1,0 +1,97 @@
+#!/bin/sh
+# The steps of `make installcheck` that are more than a call of make.
+#
+#	tests/installcheck.sh use PREFIX     build and run a program with it
+#	tests/installcheck.sh staged PREFIX  the files are there
+#	tests/installcheck.sh gone FOLDER    no file is left, nor a folder of ours
+set -eu
+
+step=$1
+prefix=$2
+
+files() {
+	echo include/redisbatch/redisbatch.h
+	echo lib/libredisbatch.a
+	echo lib/pkgconfig/redisbatch.pc
+	case $(uname) in
+	Darwin) echo lib/libredisbatch.dylib ;;
+	*) echo lib/libredisbatch.so ;;
+	esac
+}
+
+check_files() {
+	for file in $(files); do
+		if [ ! -e "$prefix/$file" ]; then
+			echo "installcheck: no $file in $prefix" >&2
+			exit 1
+		fi
+	done
+}
+
+# A program that calls hiredis and the library, and needs no server.
+write_program() {
+	cat >"$work/program.c" <<'END'
+#include <hiredis/hiredis.h>
+#include <redisbatch/redisbatch.h>
+#include <stdio.h>
+
+int main(void)
+{
+	redisReader *reader = redisReaderCreate();
+
+	redisReaderFree(reader);
+	printf("%s\n", rb_version());
+	return 0;
+}
+END
+}
+
+# Arguments: the linking, more for pkg-config, more for the compiler.
+try() {
+	# shellcheck disable=SC2046,SC2086
+	"${CC:-cc}" -Wall -Wextra -Werror "$work/program.c" \
+		-o "$work/program" $3 \
+		$("$pkg_config" --cflags --libs $2 redisbatch)
+	said=$(LD_LIBRARY_PATH="$libs" DYLD_LIBRARY_PATH="$libs" \
+		"$work/program")
+	if [ "$said" != "$version" ]; then
+		echo "installcheck: $1: rb_version() is $said, not $version" >&2
+		exit 1
+	fi
+	printf '  %-7s %s\n' INSTALL "$1 library, $said"
+}
+
+use() {
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 1' HUP INT TERM
+	pkg_config=${PKG_CONFIG:-pkg-config}
+	export PKG_CONFIG_PATH="$prefix/lib/pkgconfig:${PKG_CONFIG_PATH:-}"
+	libs=$prefix/lib:$("$pkg_config" --variable=libdir hiredis)
+	version=$("$pkg_config" --modversion redisbatch)
+	write_program
+	try shared '' ''
+	# A folder with the static library alone makes the linker take it.
+	mkdir "$work/static"
+	cp "$prefix/lib/libredisbatch.a" "$work/static"
+	try static --static "-L$work/static"
+}
+
+check_gone() {
+	left=$(find "$prefix" ! -type d -o -name '*redisbatch*')
+	if [ -n "$left" ]; then
+		echo "installcheck: uninstall left:" >&2
+		echo "$left" >&2
+		exit 1
+	fi
+}
+
+case $step in
+use)
+	check_files
+	use
+	;;
+staged) check_files ;;
+gone) check_gone ;;
+*) exit 2 ;;
+esac

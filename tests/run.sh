@@ -1,0 +1,97 @@
+#!/bin/sh
+# Runs cmocka programs one after another and counts their tests.
+#
+#	tests/run.sh PROGRAM...
+#
+# One line a program; what it printed follows when it failed, and always with
+# V=1. A program that crashes, hangs, or does not run all the tests it
+# announced counts as one more failure. The last line is
+#
+#	N passed, N failed, N skipped
+#
+# and the exit status is 0 only if nothing failed. With CI=true a skipped test
+# is an error too, since there is nothing there that may be missing.
+#
+# TEST_TIMEOUT: seconds that one program may take, 300 unless set.
+set -u
+
+export CMOCKA_MESSAGE_OUTPUT=tap
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
+
+seconds=${TEST_TIMEOUT:-300}
+passed=0
+failed=0
+skipped=0
+output=$(mktemp) || exit 1
+trap 'rm -f "$output"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# timeout(1) ends the whole process group, servers of the test among it.
+bounded() {
+	if command -v timeout >/dev/null 2>&1; then
+		timeout -k 10 "$seconds" "$@"
+	else
+		"$@"
+	fi
+}
+
+# Prints: announced passed failed skipped. A skipped test is "ok 2 # SKIP name",
+# and "not ok 2 # SKIP name" up to cmocka 1.1.5. "# ok" and "# not ok" are the
+# sums of groups.
+count() {
+	awk '
+		/^1\.\.[0-9]+/ { announced += substr($1, 4) }
+		/^(not )?ok [0-9]+ # SKIP/ { skipped++; next }
+		/^ok / { passed++ }
+		/^not ok / { failed++ }
+		END { print announced + 0, passed + 0, failed + 0, skipped + 0 }
+	' "$1"
+}
+
+# Sets problem to what went wrong with the program as a whole, if anything.
+judge() { # exit-status announced passed failed skipped
+	problem=
+	if [ "$1" -eq 124 ]; then
+		problem="not done after $seconds s"
+	elif [ "$1" -gt 128 ]; then
+		problem="killed by signal $(($1 - 128))"
+	elif [ "$2" -eq 0 ]; then
+		problem="announced no tests, exit status $1"
+	elif [ $(($3 + $4 + $5)) -lt "$2" ]; then
+		problem="ran $(($3 + $4 + $5)) of $2 tests, exit status $1"
+	elif [ "$1" -ne 0 ] && [ "$4" -eq 0 ]; then
+		problem="exit status $1"
+	fi
+}
+
+for program in "$@"; do
+	bounded "$program" >"$output" 2>&1 </dev/null
+	status=$?
+	# shellcheck disable=SC2046
+	set -- $(count "$output")
+	judge "$status" "$@"
+	[ -z "$problem" ] || set -- "$1" "$2" $(($3 + 1)) "$4"
+	passed=$((passed + $2))
+	failed=$((failed + $3))
+	skipped=$((skipped + $4))
+
+	verdict=ok
+	[ "$4" -eq 0 ] || verdict="ok, $4 skipped"
+	[ "$3" -eq 0 ] || verdict="FAILED${problem:+: $problem}"
+	printf '  %-7s %s: %s\n' TEST "$program" "$verdict"
+	if [ "$3" -gt 0 ] || [ "${V:-0}" = 1 ]; then
+		sed 's/^/    /' "$output"
+	fi
+done
+
+wrong=$failed
+if [ "${CI:-}" = true ] && [ "$skipped" -gt 0 ]; then
+	echo "run.sh: $skipped tests were skipped, which CI does not allow" >&2
+	wrong=$((wrong + skipped))
+elif [ "${CI:-}" = true ] && [ "$passed" -eq 0 ]; then
+	echo "run.sh: no test was run" >&2
+	wrong=$((wrong + 1))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$wrong" -eq 0 ]

@@ -1,24 +1,56 @@
 /*
- * What one call asks for: a command, its constant argument, and the entries it
- * is to be sent for. All of it is borrowed from the caller until the call
- * returns; nothing is copied.
+ * What one call asks for: commands, and the entries they are made of. All of
+ * it is borrowed from the caller until the call returns; nothing is copied.
  *
- *	MGET entry entry ...		one command a chunk, which is answered
- *	HMGET fixed entry entry ...	by an array of one value an entry
+ *	gather		one command for the entries of a chunk:
+ *			NAME [fixed] [count] key [value] key [value] ... [tail]
+ *	set		one command for each pair:
+ *			SET key value [tail]
+ *	commands	each entry is a command
+ *
+ * A transaction has MULTI before the commands of a chunk and EXEC behind them.
  */
 #ifndef RBI_BATCH_H
 #define RBI_BATCH_H
 
+#include "encode.h"
 #include "internal.h"
 
 #include <redisbatch/redisbatch.h>
 #include <string.h>
 
+typedef enum rbi_form {
+	RBI_FORM_GATHER,
+	RBI_FORM_SET,
+	RBI_FORM_COMMANDS
+} rbi_form;
+
+/* What the commands of a chunk may be answered with. */
+typedef enum rbi_shape {
+	RBI_SHAPE_VALUES,  /* an array of a value for each entry */
+	RBI_SHAPE_OK,	   /* OK, for the chunk */
+	RBI_SHAPE_INTEGER, /* a number, for the chunk */
+	RBI_SHAPE_SET,	   /* OK or nil, for each entry */
+	RBI_SHAPE_REPLIES  /* anything, for each entry */
+} rbi_shape;
+
+#define RBI_SHAPES 5
+#define RBI_BATCH_TAIL 3
+
 typedef struct rbi_batch {
-	rb_slice command;
-	rb_slice fixed; /* sent before the entries; data NULL: nothing */
+	rbi_form form;
+	rbi_shape shape;
+	bool transaction;
+	bool counted;	  /* a number of entries stands before them */
+	rb_slice command; /* not with RBI_FORM_COMMANDS */
+	rb_slice fixed;	  /* sent before the entries; data NULL: nothing */
+	rb_slice tail[RBI_BATCH_TAIL]; /* and behind them */
+	size_t ntail;
 	const char **keys;
 	const size_t *keylens; /* NULL: the keys end with a NUL */
+	const char **values;   /* NULL: keys alone */
+	const size_t *valuelens;
+	const rb_command *commands;
 	size_t n;
 	/* What the caller calls these arguments, for messages. */
 	const char *fixed_name;
@@ -32,14 +64,55 @@ static inline size_t rbi_batch_keylen(const rbi_batch *b, size_t i)
 	return b->keylens != NULL ? b->keylens[i] : strlen(b->keys[i]);
 }
 
-/* The arguments of a command besides its entries, its name among them. */
-static inline size_t rbi_batch_fixed_args(const rbi_batch *b)
+static inline size_t rbi_batch_valuelen(const rbi_batch *b, size_t i)
 {
-	return b->fixed.data != NULL ? 2 : 1;
+	return b->valuelens != NULL ? b->valuelens[i] : strlen(b->values[i]);
 }
 
-/* Looks at every argument. RB_ERR_INVALID with a line in why. */
-rb_status rbi_batch_check(const rbi_batch *b, char *why,
+static inline size_t rbi_command_arglen(const rb_command *c, size_t i)
+{
+	return c->argvlen != NULL ? c->argvlen[i] : strlen(c->argv[i]);
+}
+
+/* Arguments of each entry in a gathered command. */
+static inline size_t rbi_batch_entry_args(const rbi_batch *b)
+{
+	return b->values != NULL ? 2 : 1;
+}
+
+/* Arguments of a gathered command besides its entries, its name among them. */
+size_t rbi_batch_fixed_args(const rbi_batch *b);
+
+/* The bytes of a chunk of count entries besides the entries themselves. */
+size_t rbi_batch_frame_size(const rbi_batch *b, size_t count);
+
+/* The bytes of entry i: arguments when gathered, otherwise a command. */
+size_t rbi_batch_whole_entry_size(const rbi_batch *b, size_t i);
+
+static inline size_t rbi_batch_entry_size(const rbi_batch *b, size_t i)
+{
+	if (RBI_LIKELY(b->form == RBI_FORM_GATHER && b->values == NULL))
+		return rbi_encode_arg_size(rbi_batch_keylen(b, i));
+	return rbi_batch_whole_entry_size(b, i);
+}
+
+/* How many entries from i on must stay together: 1, or a MULTI with all that
+ * follows it up to its EXEC or DISCARD. */
+size_t rbi_batch_unit(const rbi_batch *b, size_t i);
+
+/* The commands that a chunk of count entries consists of, as they are billed. */
+static inline size_t rbi_batch_commands(const rbi_batch *b, size_t count)
+{
+	size_t n = b->form == RBI_FORM_GATHER ? 1 : count;
+
+	return b->transaction ? n + 2 : n;
+}
+
+/*
+ * Looks at every argument. RB_ERR_INVALID, or RB_ERR_LIMIT for a value of more
+ * than max_value bytes, with a line in why.
+ */
+rb_status rbi_batch_check(const rbi_batch *b, size_t max_value, char *why,
 			  size_t why_size) RBI_MUST_CHECK;
 
 #endif

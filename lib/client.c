@@ -155,24 +155,53 @@ static rb_status dial(rb_client *client, const rb_options *o,
 	return status == RB_ERR_TIMEOUT && sooner ? RB_ERR_CONNECT : status;
 }
 
-static rb_status dial_and_take(rb_client *client, const rb_options *o,
-			       uint64_t deadline_us, rbi_transport *t,
-			       const char **problem)
+/* The words of a server that speaks before it is asked, which it does only to
+ * send us away. */
+static rb_status sent_away(rb_client *client, rbi_transport *t)
 {
+	char words[128];
+	size_t len = 0;
+
+	if (rbi_transport_recv(t, words, sizeof(words) - 1, &len) !=
+	    RBI_IO_DONE)
+		len = 0;
+	words[len] = '\0';
+	words[strcspn(words, "\r\n")] = '\0';
+	rbi_transport_break(t, RB_ERR_CONNECT, words);
+	return rbi_client_fail(client, RB_ERR_CONNECT, "%s: %s", client->node,
+			       words[0] == '-' ? words + 1 : words);
+}
+
+static rb_status take_own(rb_client *client, rbi_transport *t)
+{
+	const char *problem = NULL;
+	rb_status status =
+		rbi_transport_take(t, client->ctx, client->sys, &problem);
+
+	if (status == RB_ERR_BUSY)
+		return sent_away(client, t);
+	if (status == RB_ERR_IO)
+		rbi_transport_break(t, status,
+				    "the server closed the connection");
+	return status;
+}
+
+static rb_status dial_and_take(rb_client *client, const rb_options *o,
+			       uint64_t deadline_us, rbi_transport *t)
+{
+	bool fresh =
+		client->ctx == NULL || rbi_transport_is_broken(client->ctx);
 	rb_status status = dial(client, o, deadline_us);
 
-	if (status != RB_OK)
-		return status;
-	status = rbi_transport_take(t, client->ctx, client->sys, problem);
-	if (status != RB_ERR_IO)
+	if (status == RB_OK)
+		status = take_own(client, t);
+	if (fresh || (status != RB_ERR_IO && status != RB_ERR_CONNECT))
 		return status;
 	/* It was closed while it lay idle. Nothing has been sent on it, so a
 	 * new one may take its place, for writes too. */
-	rbi_transport_break(t, RB_ERR_IO, "the server closed the connection");
+	client->error[0] = '\0';
 	status = dial(client, o, deadline_us);
-	if (status != RB_OK)
-		return status;
-	return rbi_transport_take(t, client->ctx, client->sys, problem);
+	return status == RB_OK ? take_own(client, t) : status;
 }
 
 rb_status rbi_client_take(rb_client *client, const rb_options *o,
@@ -182,10 +211,8 @@ rb_status rbi_client_take(rb_client *client, const rb_options *o,
 	rb_status status;
 
 	if (client->own)
-		status = dial_and_take(client, o, deadline_us, t, &problem);
-	else
-		status = rbi_transport_take(t, client->ctx, client->sys,
-					    &problem);
+		return dial_and_take(client, o, deadline_us, t);
+	status = rbi_transport_take(t, client->ctx, client->sys, &problem);
 	if (problem != NULL)
 		return rbi_client_fail(client, status, "%s", problem);
 	return status;
@@ -204,9 +231,12 @@ rb_status rb_client_connect(rb_client *client)
 	if (status == RB_OK)
 		status = rbi_client_take(client, &o,
 					 rbi_client_deadline(client, &o), &t);
-	if (status == RB_ERR_IO)
-		return rbi_client_fail(client, RB_ERR_CONNECT,
-				       "%s: the server closed the connection",
-				       client->node);
-	return status;
+	if (status != RB_ERR_IO)
+		return status;
+	if (!client->own)
+		rbi_transport_break(&t, RB_ERR_IO,
+				    "the server closed the connection");
+	return rbi_client_fail(client, RB_ERR_CONNECT,
+			       "%s: the server closed the connection",
+			       client->node);
 }

@@ -11,6 +11,13 @@
 #include "transport.h"
 #include "uri.h"
 
+/* Whether the server knows a command. */
+typedef enum rbi_support {
+	RBI_SUPPORT_UNKNOWN, /* not asked yet */
+	RBI_SUPPORT_YES,
+	RBI_SUPPORT_NO
+} rbi_support;
+
 struct rb_client {
 	const rb_allocator *allocator;
 	rb_options defaults; /* as the caller set them */
@@ -20,7 +27,8 @@ struct rb_client {
 	bool own;		  /* ctx is ours, made from uri */
 	rbi_uri uri;
 	rbi_lane lane;
-	size_t entry_reply; /* predicted bytes of one value's answer */
+	size_t entry_reply[RBI_SHAPES]; /* predicted bytes for one entry */
+	rbi_support msetex;
 	char node[256];
 	char error[512];
 };

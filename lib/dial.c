@@ -17,6 +17,8 @@
 /* What a server says to AUTH and SELECT is one short line. */
 #define ANSWER_MAX 1024
 
+#define RETRY_MS 5
+
 typedef struct dialer {
 	const rbi_uri *uri;
 	const rb_allocator *allocator;
@@ -110,6 +112,23 @@ static rb_status finish_connect(dialer *d)
 	return error == 0 ? RB_OK : fail_errno(d, error);
 }
 
+/* Between two tries. */
+static rb_status pause_connecting(dialer *d)
+{
+	if (rbi_clock_now(d->clock) >= d->deadline_us)
+		return fail_late(d);
+	(void)poll(NULL, 0, RETRY_MS);
+	return RB_OK;
+}
+
+static rb_status connect_failed(dialer *d)
+{
+	/* An interrupted connect goes on by itself. */
+	if (errno != EINPROGRESS && errno != EINTR)
+		return fail_errno(d, errno);
+	return finish_connect(d);
+}
+
 static rb_status connect_address(dialer *d, const struct sockaddr *address,
 				 socklen_t len)
 {
@@ -117,12 +136,15 @@ static rb_status connect_address(dialer *d, const struct sockaddr *address,
 
 	if (status != RB_OK)
 		return status;
-	if (connect(d->fd, address, len) == 0)
-		return RB_OK;
-	/* An interrupted connect goes on by itself. */
-	if (errno != EINPROGRESS && errno != EINTR)
-		return fail_errno(d, errno);
-	return finish_connect(d);
+	while (connect(d->fd, address, len) != 0) {
+		/* A unix socket whose server has its queue full: nothing to
+		 * wait on but time. */
+		if (errno != EAGAIN)
+			return connect_failed(d);
+		if (pause_connecting(d) != RB_OK)
+			return RB_ERR_TIMEOUT;
+	}
+	return RB_OK;
 }
 
 static rb_status connect_unix(dialer *d)
@@ -227,15 +249,29 @@ static rb_status receive_some(dialer *d, rbi_transport *t, rbi_reader *r,
 	return fail_errno(d, t->error);
 }
 
-/* A server that does not know a command may repeat its arguments. */
-static rb_status fail_answer(dialer *d, const char *name, const char *words)
+/* A server that does not know a command may repeat its arguments, or the
+ * beginning of them. */
+static size_t harmless(const dialer *d, const char *words)
 {
 	const char *password = d->uri->password;
+	const char *arguments = strstr(words, "with args");
 
 	if (password != NULL && strstr(words, password) != NULL)
-		words = "refused, in words that repeat the password";
-	rbi_print(d->why, d->why_size, "%s: %s failed: %s", d->node, name,
-		  words);
+		return 0;
+	return arguments != NULL ? (size_t)(arguments - words) : strlen(words);
+}
+
+static rb_status fail_answer(dialer *d, const char *name, const char *words)
+{
+	size_t len = harmless(d, words);
+
+	if (len == 0)
+		rbi_print(d->why, d->why_size,
+			  "%s: %s failed, in words that repeat the password",
+			  d->node, name);
+	else
+		rbi_print(d->why, d->why_size, "%s: %s failed: %.*s", d->node,
+			  name, (int)len, words);
 	return RB_ERR_CONNECT;
 }
 

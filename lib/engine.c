@@ -18,9 +18,7 @@ void rbi_engine_begin(rbi_engine *e)
 {
 	rbi_window_init(&e->window, e->options->window, e->options->chunk_keys);
 	rbi_pace_init(&e->pace, e->options->commands_per_second);
-	rbi_lane_begin(e->lane, e->batch, e->result,
-		       e->options->max_value_bytes);
-	e->next = 0;
+	rbi_lane_begin(e->lane, e->result, e->options->max_value_bytes);
 	e->stopped = e->closing = e->over = e->unwritable = false;
 	e->status = RB_OK;
 	e->words_until_us = RBI_NEVER;
@@ -40,36 +38,34 @@ static void stop(rbi_engine *e, rb_status status, const char *why)
 	rbi_print(e->why, sizeof(e->why), "%s", why);
 }
 
-/* Cuts what is left and reports it as not tried. */
-static void skip_rest(rbi_engine *e)
+/* The bounds of the next chunk, with what is known by now. */
+static rbi_bounds bounds_now(const rbi_engine *e)
 {
+	const rb_options *o = e->options;
 	rbi_bounds bounds = {
-		.keys = e->options->chunk_keys,
-		.args = e->options->chunk_args,
-		.request_bytes = e->options->chunk_request_bytes,
+		.keys = o->chunk_keys,
+		.args = o->chunk_args,
+		.request_bytes = o->chunk_request_bytes,
+		.reply_bytes = o->chunk_reply_bytes,
+		.entry_reply = *e->entry_reply,
 	};
-	const char *message = NULL;
 
-	while (e->next < e->batch->n) {
-		rbi_cut cut = rbi_plan_cut(e->batch, e->next, &bounds);
-		rb_chunk *chunk;
-
-		if (!rbi_result_reserve(e->result))
-			cut.count = e->batch->n - e->next;
-		if (message == NULL)
-			message = rbi_result_note(e->result, RB_ERR_SKIPPED,
-						  e->why);
-		chunk = &e->result->chunks[rbi_result_add(e->result, cut.first,
-							  cut.count)];
-		chunk->message = message;
-		chunk->request_bytes = cut.request_bytes;
-		e->next += cut.count;
-	}
+	/* A chunk is sent at once, so it may hold no more than a second's. */
+	if (o->commands_per_second != 0 && e->batch->form != RBI_FORM_GATHER)
+		bounds.keys = rbi_min(bounds.keys, o->commands_per_second);
+	return bounds;
 }
 
 static void finish(rbi_engine *e)
 {
-	skip_rest(e);
+	rbi_bounds bounds = bounds_now(e);
+
+	/* What was never tried is cut as it would have been at first. */
+	bounds.entry_reply = 0;
+	if (!e->feed->ended)
+		e->feed->ops->rest(
+			e->feed, &bounds,
+			rbi_result_note(e->result, RB_ERR_SKIPPED, e->why));
 	e->result->stats.request_bytes = e->lane->sent;
 	e->result->stats.reply_bytes = e->lane->received;
 	e->result->stats.round_trips = e->lane->round_trips;
@@ -79,35 +75,48 @@ static void finish(rbi_engine *e)
 
 /* --------------------------------------------------------------- settle -- */
 
-/* Writes what a flight's report has in any case. */
-static rb_chunk *settle(rbi_engine *e, const rbi_flight *flight)
-{
-	rb_chunk *chunk = &e->result->chunks[flight->report];
-	bool whole = e->lane->sent >= flight->end;
-
-	chunk->attempts = e->lane->sent > flight->begin ? 1 : 0;
-	chunk->request_bytes = flight->cut.request_bytes;
-	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
-	if (whole) {
-		e->result->stats.commands++;
-		e->result->stats.keys += flight->cut.count;
-	}
-	return chunk;
-}
-
 static void tell(rbi_engine *e, const rb_chunk *chunk)
 {
-	if (e->options->on_chunk == NULL || e->status == RB_ERR_CANCELLED)
+	if (e->options->on_chunk == NULL || chunk->attempts == 0 ||
+	    e->status == RB_ERR_CANCELLED)
 		return;
 	if (e->options->on_chunk(e->options->on_chunk_arg, chunk) < 0)
 		stop(e, RB_ERR_CANCELLED, "cancelled by on_chunk");
 }
 
+static void count_sent(rbi_engine *e, size_t entries, size_t commands)
+{
+	e->result->stats.keys += entries;
+	e->result->stats.commands += commands;
+}
+
+/* What a report says in any case. */
+static rb_chunk *begin_report(rbi_engine *e, const rbi_flight *flight)
+{
+	rb_chunk *chunk = e->feed->ops->report(e->feed, &flight->parcel);
+
+	chunk->attempts = e->lane->sent > flight->begin ? 1 : 0;
+	chunk->request_bytes = flight->parcel.cut.request_bytes;
+	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
+	return chunk;
+}
+
+/* The report stands: hands the chunk back, and takes it out of the lane. */
+static void end_report(rbi_engine *e, const rb_chunk *chunk)
+{
+	const rbi_parcel parcel = rbi_lane_oldest(e->lane)->parcel;
+
+	rbi_lane_pop(e->lane);
+	if (e->feed->ops->delivered(e->feed, &parcel, chunk) != RB_OK)
+		stop(e, RB_ERR_CANCELLED, "cancelled by the sink");
+	tell(e, chunk);
+}
+
 /* What a chunk's answer took, for the next ones: quick to grow, slow to
  * shrink, since too large a chunk hurts more than too small a one. */
-static void learn(rbi_engine *e, const rbi_flight *flight, size_t reply_bytes)
+static void learn(rbi_engine *e, size_t entries, size_t reply_bytes)
 {
-	size_t entry = reply_bytes / flight->cut.count + 1;
+	size_t entry = reply_bytes / entries + 1;
 
 	if (entry > *e->entry_reply)
 		*e->entry_reply = entry;
@@ -115,9 +124,15 @@ static void learn(rbi_engine *e, const rbi_flight *flight, size_t reply_bytes)
 		*e->entry_reply -= (*e->entry_reply - entry) / 8;
 }
 
+/* A stop is a failure of the call, even if its chunk was answered in part. */
+static rb_status stopping_status(const rbi_answer *a)
+{
+	return a->status == RB_ERR_PARTIAL ? RB_ERR_SERVER : a->status;
+}
+
 static void follow_route(rbi_engine *e, const rbi_answer *a)
 {
-	if (a->status == RB_ERR_SERVER)
+	if (a->status == RB_ERR_SERVER || a->route > RBI_ROUTE_FAIL)
 		rbi_print(e->words, sizeof(e->words), "%s", a->message);
 	switch (a->route) {
 	case RBI_ROUTE_ANSWER:
@@ -125,10 +140,10 @@ static void follow_route(rbi_engine *e, const rbi_answer *a)
 		break;
 	case RBI_ROUTE_CLOSE:
 		e->closing = true;
-		stop(e, a->status, a->message);
+		stop(e, stopping_status(a), a->message);
 		break;
 	case RBI_ROUTE_STOP:
-		stop(e, a->status, a->message);
+		stop(e, stopping_status(a), a->message);
 		break;
 	}
 	if (a->status != RB_OK && !e->stopped &&
@@ -142,34 +157,67 @@ static void settle_answered(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	const rbi_answer *a = &e->lane->answer;
-	rb_chunk *chunk = settle(e, flight);
+	rb_chunk *chunk = begin_report(e, flight);
+	size_t count = flight->parcel.cut.count;
 
 	chunk->status = a->status;
 	chunk->outcome = a->outcome;
 	chunk->message = a->message;
+	chunk->number = a->number;
 	if (flight->first_sent_us != 0)
 		chunk->elapsed_us = now_us - flight->first_sent_us;
+	if (e->lane->sent >= flight->end)
+		count_sent(e, count, rbi_batch_commands(e->batch, count));
 	if (a->status == RB_OK || a->status == RB_ERR_PARTIAL) {
-		learn(e, flight, chunk->reply_bytes);
+		learn(e, count, chunk->reply_bytes);
 		rbi_window_answered(&e->window, flight->last_sent_us, now_us);
 	}
 	follow_route(e, a);
-	rbi_lane_pop(e->lane);
-	tell(e, chunk);
+	end_report(e, chunk);
+	if (e->feed->recycles)
+		rbi_lane_forget(e->lane);
+}
+
+/* Of a chunk of many commands some may have left: they get a report of their
+ * own. What is left to report. */
+static rb_chunk *split_lost(rbi_engine *e, const rbi_flight *flight,
+			    rb_chunk *chunk)
+{
+	rb_chunk *halves;
+	size_t n;
+
+	if (e->batch->form == RBI_FORM_GATHER || e->batch->transaction)
+		return chunk;
+	n = rbi_plan_sent(&flight->parcel.cut, e->lane->sent - flight->begin);
+	if (n == 0)
+		return chunk;
+	count_sent(e, n, n);
+	halves = e->feed->ops->split(e->feed, chunk, n);
+	if (halves == NULL) {
+		chunk->outcome = RB_UNKNOWN;
+		return chunk;
+	}
+	halves[0].outcome = RB_UNKNOWN;
+	tell(e, &halves[0]);
+	return &halves[1];
 }
 
 static void settle_lost(rbi_engine *e, rb_status status, const char *message)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
-	rb_chunk *chunk = settle(e, flight);
+	rb_chunk *chunk = begin_report(e, flight);
+	size_t count = flight->parcel.cut.count;
 
-	if (e->lane->sent >= flight->end)
-		chunk->outcome = RB_UNKNOWN;
+	chunk->message = message;
 	if (chunk->attempts != 0)
 		chunk->status = status;
-	chunk->message = message;
-	rbi_lane_pop(e->lane);
-	tell(e, chunk);
+	if (e->lane->sent >= flight->end) {
+		chunk->outcome = RB_UNKNOWN;
+		count_sent(e, count, rbi_batch_commands(e->batch, count));
+	} else if (chunk->attempts != 0) {
+		chunk = split_lost(e, flight, chunk);
+	}
+	end_report(e, chunk);
 }
 
 /* The connection ends here, out of step or gone. */
@@ -181,7 +229,9 @@ static void lose(rbi_engine *e, rb_status status, const char *why)
 	if (!(e->closing && status == RB_ERR_IO) && e->status == RB_OK)
 		stop(e, status, why);
 	e->stopped = true;
-	rbi_transport_break(e->transport, status, why);
+	/* A deadline that passes before anything was sent harms nobody. */
+	if (status == RB_ERR_IO || e->lane->sent > 0 || e->lane->received > 0)
+		rbi_transport_break(e->transport, status, why);
 	while (e->lane->count > 0)
 		settle_lost(e, status, message);
 	finish(e);
@@ -212,39 +262,26 @@ void rbi_engine_lost(rbi_engine *e, int error)
 
 /* ----------------------------------------------------------------- send -- */
 
-/* A chunk that cannot be encoded for lack of memory was cut, but never sent. */
-static void skip_cut(rbi_engine *e, size_t report)
-{
-	rb_chunk *chunk = &e->result->chunks[report];
-
-	stop(e, RB_ERR_NOMEM, "out of memory");
-	chunk->message = rbi_result_note(e->result, RB_ERR_NOMEM, e->why);
-}
-
 static void send_chunk(rbi_engine *e, uint64_t now_us)
 {
-	rbi_bounds bounds = {
-		.keys = e->options->chunk_keys,
-		.args = e->options->chunk_args,
-		.request_bytes = e->options->chunk_request_bytes,
-		.reply_bytes = e->options->chunk_reply_bytes,
-		.entry_reply = *e->entry_reply,
-	};
-	rbi_cut cut = rbi_plan_cut(e->batch, e->next, &bounds);
-	size_t report;
+	rbi_bounds bounds = bounds_now(e);
+	rbi_parcel parcel;
+	rb_status status = e->feed->ops->next(e->feed, &bounds, &parcel);
 
-	if (!rbi_result_reserve(e->result)) {
+	if (status != RB_OK) {
+		stop(e, status, e->feed->problem);
+		return;
+	}
+	if (parcel.cut.count == 0)
+		return;
+	if (rbi_lane_push(e->lane, &parcel,
+			  parcel.cut.count * *e->entry_reply) != RB_OK) {
+		e->feed->ops->put_back(e->feed, &parcel);
 		stop(e, RB_ERR_NOMEM, "out of memory");
 		return;
 	}
-	report = rbi_result_add(e->result, cut.first, cut.count);
-	e->next += cut.count;
-	if (rbi_lane_push(e->lane, &cut, report, cut.count * *e->entry_reply) !=
-	    RB_OK) {
-		skip_cut(e, report);
-		return;
-	}
-	rbi_pace_spend(&e->pace, 1, now_us);
+	rbi_pace_spend(&e->pace, rbi_batch_commands(e->batch, parcel.cut.count),
+		       now_us);
 }
 
 /* Whether another chunk would go, were it not for the time. */
@@ -252,7 +289,7 @@ static bool has_room(const rbi_engine *e)
 {
 	const rbi_lane *lane = e->lane;
 
-	if (e->stopped || e->unwritable || e->next == e->batch->n)
+	if (e->stopped || e->unwritable || e->feed->ended)
 		return false;
 	if (lane->count >= e->window.chunks || lane->out.pending > OUTPUT_LOW)
 		return false;
@@ -311,7 +348,8 @@ static void bound_result(rbi_engine *e)
 		return;
 	for (slab = e->result->bytes.newest; slab != NULL; slab = slab->next)
 		used = rbi_add_sat(used, slab->len);
-	if (used <= e->options->max_result_bytes)
+	if (used <= e->options->max_result_bytes ||
+	    (e->feed->ended && e->lane->count == 0))
 		return;
 	e->lane->in.max_value = 0;
 	if (!e->stopped)
@@ -328,7 +366,7 @@ static void read_answers(rbi_engine *e, uint64_t now_us)
 			settle_answered(e, now_us);
 			break;
 		case RBI_LANE_BROKEN:
-			lose(e, RB_ERR_PROTOCOL, e->lane->problem);
+			lose(e, e->lane->failure, e->lane->problem);
 			return;
 		}
 	}
@@ -379,7 +417,7 @@ static void receive_all(rbi_engine *e, uint64_t now_us)
 /* Whether all that was to be done is done. */
 static bool is_done(const rbi_engine *e)
 {
-	return (e->stopped || e->next == e->batch->n) && rbi_lane_idle(e->lane);
+	return (e->stopped || e->feed->ended) && rbi_lane_idle(e->lane);
 }
 
 /* Everything was answered, and the connection is as it was. */
@@ -403,11 +441,13 @@ bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 {
 	if (e->over)
 		return true;
-	if (e->lane->sent > 0 || e->unwritable)
+	if (e->lane->sent > 0 || e->unwritable || e->transport->pushed)
 		receive_all(e, now_us);
 	if (e->over || (!is_done(e) && is_late(e, now_us)))
 		return true;
-	send_all(e, now_us);
+	/* What lay unread before the first command is to be known whole. */
+	if (e->lane->sent > 0 || rbi_reader_idle(&e->lane->in))
+		send_all(e, now_us);
 	if (is_done(e))
 		end_in_step(e);
 	return e->over;
@@ -428,18 +468,28 @@ rbi_wants rbi_engine_wants(const rbi_engine *e)
 	return wants;
 }
 
+/*
+ * Waits as the engine wants, and makes use of it: page faults cost more than
+ * all else that is done for a large value, and a server that is still at work
+ * leaves the time for them.
+ */
+static void wait_usefully(rbi_engine *e, const rbi_clock *clock)
+{
+	rbi_wants wants = rbi_engine_wants(e);
+	uint64_t now = rbi_clock_now(clock);
+	uint64_t wait = RBI_NEVER;
+
+	if (wants.until_us != RBI_NEVER)
+		wait = wants.until_us > now ? wants.until_us - now : 0;
+	while (wait > 0 && rbi_lane_warm(e->lane)) {
+		if (rbi_transport_wait(e->transport, wants.write, 0))
+			return;
+	}
+	(void)rbi_transport_wait(e->transport, wants.write, wait);
+}
+
 void rbi_engine_run(rbi_engine *e, const rbi_clock *clock)
 {
-	uint64_t now = rbi_clock_now(clock);
-
-	while (!rbi_engine_step(e, now)) {
-		rbi_wants wants = rbi_engine_wants(e);
-		uint64_t wait = RBI_NEVER;
-
-		now = rbi_clock_now(clock);
-		if (wants.until_us != RBI_NEVER)
-			wait = wants.until_us > now ? wants.until_us - now : 0;
-		rbi_transport_wait(e->transport, wants.write, wait);
-		now = rbi_clock_now(clock);
-	}
+	while (!rbi_engine_step(e, rbi_clock_now(clock)))
+		wait_usefully(e, clock);
 }

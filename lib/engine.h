@@ -11,6 +11,8 @@
  *	lost		its connection ended first: unknown if its last byte
  *			had left, not sent otherwise;
  *	skipped		the batch had stopped before it was sent.
+ * A chunk of many commands of which some had left when the connection ended is
+ * reported in two halves.
  *
  * A batch stops when a failure leaves no hope for other chunks, when it is
  * told to, or when a callback says so. What is in flight then is still
@@ -29,8 +31,9 @@
 typedef struct rbi_engine {
 	/* Set by the caller before rbi_engine_begin(). */
 	const rb_options *options;
-	const rbi_batch *batch;
-	rb_result *result;
+	const rbi_batch *batch; /* what all chunks have in common */
+	rbi_feed *feed;
+	rb_result *result; /* bytes, messages and stats go here */
 	rbi_lane *lane;
 	rbi_transport *transport;
 	uint64_t deadline_us;
@@ -39,7 +42,6 @@ typedef struct rbi_engine {
 
 	rbi_window window;
 	rbi_pace pace;
-	size_t next;  /* the first entry not yet cut */
 	bool stopped; /* nothing more is cut and sent */
 	bool closing; /* the server closes after what it said */
 	bool over;

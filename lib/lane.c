@@ -2,6 +2,12 @@
 
 #include "alloc.h"
 
+#include <assert.h>
+
+/* What is touched further ahead has left the processor's cache again by the
+ * time it is written to. */
+#define WARM_MAX ((size_t)2 * 1024 * 1024)
+
 /* More than fits in a processor's cache would be read twice from memory. */
 #define RECEIVE_MAX ((size_t)256 * 1024)
 
@@ -23,10 +29,8 @@ void rbi_lane_fini(rbi_lane *lane)
 	lane->cap = 0;
 }
 
-void rbi_lane_begin(rbi_lane *lane, const rbi_batch *batch, rb_result *result,
-		    size_t max_value)
+void rbi_lane_begin(rbi_lane *lane, rb_result *result, size_t max_value)
 {
-	lane->batch = batch;
 	lane->result = result;
 	rbi_outbuf_clear(&lane->out);
 	rbi_reader_init(&lane->in, max_value);
@@ -36,6 +40,7 @@ void rbi_lane_begin(rbi_lane *lane, const rbi_batch *batch, rb_result *result,
 	lane->reply_guess = 0;
 	lane->queued = lane->sent = lane->received = 0;
 	lane->round_trips = 0;
+	lane->failure = RB_OK;
 	lane->problem = NULL;
 }
 
@@ -67,23 +72,22 @@ static rb_status grow(rbi_lane *lane)
 	return RB_OK;
 }
 
-rb_status rbi_lane_push(rbi_lane *lane, const rbi_cut *cut, size_t report,
+rb_status rbi_lane_push(rbi_lane *lane, const rbi_parcel *parcel,
 			size_t reply_guess)
 {
 	rb_status status = grow(lane);
 	rbi_flight *flight;
 
 	if (status == RB_OK)
-		status = rbi_request_append(&lane->out, lane->batch, cut);
+		status = rbi_request_append(&lane->out, &parcel->cut);
 	if (status != RB_OK)
 		return status;
 	flight = flight_at(lane, lane->count++);
 	memset(flight, 0, sizeof(*flight));
-	flight->cut = *cut;
-	flight->report = report;
+	flight->parcel = *parcel;
 	flight->reply_guess = reply_guess;
 	flight->begin = lane->queued;
-	flight->end = lane->queued + cut->request_bytes;
+	flight->end = lane->queued + parcel->cut.request_bytes;
 	flight->round_trip = lane->round_trips + 1;
 	lane->reply_guess += reply_guess;
 	lane->queued = flight->end;
@@ -138,6 +142,7 @@ rb_status rbi_lane_room(rbi_lane *lane, char **buf, size_t *len)
 	if (slabs->newest != slab)
 		lane->keep = 0;
 	slab = slabs->newest;
+	assert(slab != NULL);
 	*buf = slab->bytes + slab->len;
 	*len = rbi_min(slab->cap - slab->len, RECEIVE_MAX);
 	rbi_reader_window(&lane->in, *buf - tail, *buf);
@@ -151,14 +156,16 @@ void rbi_lane_received(rbi_lane *lane, size_t n)
 	rbi_reader_window(&lane->in, lane->in.pos, lane->in.end + n);
 }
 
-/* The position of the first byte not yet read. */
+/* How many bytes of answers have been read. */
 static uint64_t read_position(const rbi_lane *lane)
 {
-	return lane->received - (uint64_t)(lane->in.end - lane->in.pos);
+	return lane->received - (uint64_t)(lane->in.end - lane->in.pos) -
+	       lane->in.hidden_bytes;
 }
 
 static rbi_lane_event lane_broken(rbi_lane *lane, const char *problem)
 {
+	lane->failure = RB_ERR_PROTOCOL;
 	lane->problem = problem;
 	return RBI_LANE_BROKEN;
 }
@@ -198,14 +205,12 @@ rbi_lane_event rbi_lane_next(rbi_lane *lane)
 		return read_unasked(lane);
 	flight = flight_at(lane, 0);
 	if (!lane->answering) {
-		rbi_answer_init(&lane->answer,
-				lane->result->entries + flight->cut.first,
-				flight->cut.count);
+		rbi_answer_init(&lane->answer, &flight->parcel.cut,
+				flight->parcel.entries, lane->result);
 		lane->answering = true;
 		flight->reply_begin = read_position(lane);
 	}
-	progress = rbi_answer_read(&lane->answer, &lane->in, lane->result,
-				   lane->batch);
+	progress = rbi_answer_read(&lane->answer, &lane->in, lane->result);
 	if (lane->answer.keep != NULL) {
 		lane->keep = (size_t)(lane->answer.keep -
 				      lane->result->bytes.newest->bytes);
@@ -217,9 +222,13 @@ rbi_lane_event rbi_lane_next(rbi_lane *lane)
 	case RBI_PROGRESS_DONE:
 		return answered(lane);
 	case RBI_PROGRESS_BROKEN:
+		return lane_broken(lane, lane->answer.message);
+	case RBI_PROGRESS_NOMEM:
 		break;
 	}
-	return lane_broken(lane, lane->answer.message);
+	lane->failure = RB_ERR_NOMEM;
+	lane->problem = "out of memory";
+	return RBI_LANE_BROKEN;
 }
 
 const rbi_flight *rbi_lane_oldest(const rbi_lane *lane)
@@ -235,6 +244,19 @@ void rbi_lane_pop(rbi_lane *lane)
 	if (lane->nsent > 0)
 		lane->nsent--;
 	lane->answering = false;
+}
+
+bool rbi_lane_warm(rbi_lane *lane)
+{
+	return rbi_slabs_warm(&lane->result->bytes,
+			      rbi_min(lane->reply_guess, WARM_MAX));
+}
+
+void rbi_lane_forget(rbi_lane *lane)
+{
+	rbi_slabs_reset(&lane->result->notes);
+	rbi_slabs_keep_newest(&lane->result->bytes);
+	lane->keep = 0;
 }
 
 size_t rbi_lane_reply_bytes(const rbi_lane *lane)

@@ -19,29 +19,28 @@
 #define RBI_LANE_H
 
 #include "answer.h"
+#include "feed.h"
 #include "request.h"
 
 typedef struct rbi_flight {
-	rbi_cut cut;
-	size_t report;	    /* its number in the result */
+	rbi_parcel parcel;
 	size_t reply_guess; /* predicted bytes of its answer */
 	uint64_t begin;
 	uint64_t end;
 	uint64_t first_sent_us;
 	uint64_t last_sent_us;
 	uint64_t round_trip;  /* how many had to end before it was sent */
-	uint64_t reply_begin; /* position of its answer's first byte */
+	uint64_t reply_begin; /* position of its answer, pushes left out */
 } rbi_flight;
 
 typedef enum rbi_lane_event {
 	RBI_LANE_WAITING,  /* for more bytes */
 	RBI_LANE_ANSWERED, /* the oldest flight, see rbi_lane.answer */
-	RBI_LANE_BROKEN	   /* rbi_lane.problem */
+	RBI_LANE_BROKEN	   /* rbi_lane.failure and problem */
 } rbi_lane_event;
 
 typedef struct rbi_lane {
 	const rb_allocator *allocator;
-	const rbi_batch *batch;
 	rb_result *result;
 	rbi_outbuf out;
 	rbi_reader in;
@@ -58,18 +57,18 @@ typedef struct rbi_lane {
 	uint64_t sent;
 	uint64_t received;
 	uint64_t round_trips;
+	rb_status failure; /* with RBI_LANE_BROKEN */
 	const char *problem;
 } rbi_lane;
 
 void rbi_lane_init(rbi_lane *lane, const rb_allocator *allocator);
 void rbi_lane_fini(rbi_lane *lane);
 
-/* Begins a call. Both are borrowed until the next begin. */
-void rbi_lane_begin(rbi_lane *lane, const rbi_batch *batch, rb_result *result,
-		    size_t max_value);
+/* Begins a call, whose bytes and messages go into result. */
+void rbi_lane_begin(rbi_lane *lane, rb_result *result, size_t max_value);
 
 /* Puts a chunk at the end. RB_ERR_NOMEM: it is not there. */
-rb_status rbi_lane_push(rbi_lane *lane, const rbi_cut *cut, size_t report,
+rb_status rbi_lane_push(rbi_lane *lane, const rbi_parcel *parcel,
 			size_t reply_guess) RBI_MUST_CHECK;
 
 /* n bytes of what out offers have left. */
@@ -90,6 +89,18 @@ rbi_lane_event rbi_lane_next(rbi_lane *lane);
 /* The oldest flight, which there must be; pop takes it out. */
 const rbi_flight *rbi_lane_oldest(const rbi_lane *lane);
 void rbi_lane_pop(rbi_lane *lane);
+
+/*
+ * Uses idle time to make ready the memory that the answers in flight will be
+ * received into. False: nothing is left to do.
+ */
+bool rbi_lane_warm(rbi_lane *lane);
+
+/*
+ * Nobody needs what was received so far and belongs to no flight still to be
+ * answered: its memory is used again.
+ */
+void rbi_lane_forget(rbi_lane *lane);
 
 /* The bytes of the oldest flight's answer so far. */
 size_t rbi_lane_reply_bytes(const rbi_lane *lane);

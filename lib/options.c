@@ -9,7 +9,9 @@
 #define FIRST_SIZE \
 	(offsetof(rb_options, allocator) + sizeof(const rb_allocator *))
 
-#define KNOWN_FLAGS ((uint32_t)RB_STOP_ON_ERROR)
+#define KNOWN_FLAGS                                                    \
+	((uint32_t)(RB_STOP_ON_ERROR | RB_TRANSACTION | RB_IF_ABSENT | \
+		    RB_IF_PRESENT))
 
 /* Large enough for any use, small enough for sums of two. */
 #define BYTES_MAX (SIZE_MAX / 4)
@@ -99,6 +101,8 @@ static void fill_from(rb_options *o, const rb_options *d)
 	fill_u32(&o->attempts, d->attempts);
 	fill_u32(&o->commands_per_second, d->commands_per_second);
 	o->flags |= d->flags;
+	if (o->expire_ms == 0)
+		o->expire_ms = d->expire_ms;
 	if (o->on_chunk == NULL) {
 		o->on_chunk = d->on_chunk;
 		o->on_chunk_arg = d->on_chunk_arg;

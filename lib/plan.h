@@ -11,23 +11,71 @@
 typedef struct rbi_bounds {
 	size_t keys;	      /* the most entries, at least 1 */
 	size_t args;	      /* the most arguments of a command */
-	size_t request_bytes; /* of a command as sent */
-	size_t reply_bytes;   /* of an answer, as predicted */
+	size_t request_bytes; /* of a chunk as sent */
+	size_t reply_bytes;   /* of its answer, as predicted */
 	size_t entry_reply;   /* predicted of one entry; 0: not known */
 } rbi_bounds;
 
-/* Entries first .. first + count - 1, and the size of their command. */
+/* Entries first .. first + count - 1 of a batch, and their bytes as sent. */
 typedef struct rbi_cut {
+	const rbi_batch *batch;
 	size_t first;
 	size_t count;
 	size_t request_bytes;
 } rbi_cut;
 
 /*
+ * A chunk being filled: entry after entry until one does not fit. Whoever does
+ * not know all entries beforehand fills chunks with this.
+ */
+typedef struct rbi_sizer {
+	size_t max_count;
+	size_t count;
+	size_t body;   /* bytes of the entries */
+	size_t room;   /* bytes left */
+	size_t argc;   /* of a gathered command */
+	size_t longer; /* with so many arguments its header grows by a digit */
+	size_t entry_args;
+} rbi_sizer;
+
+/* By value, so that a loop over a sizer can keep it in registers. */
+rbi_sizer rbi_sizer_make(const rbi_batch *b, const rbi_bounds *bounds);
+
+/*
+ * Takes in one unit of count entries and size bytes. False: it does not fit,
+ * and was not taken in. The first one always fits.
+ */
+static inline bool rbi_sizer_add(rbi_sizer *s, size_t count, size_t size)
+{
+	size_t need = size;
+
+	s->argc += s->entry_args;
+	while (RBI_UNLIKELY(s->argc >= s->longer)) {
+		s->longer *= 10;
+		need = rbi_add_sat(need, 1);
+	}
+	if (RBI_UNLIKELY(need > s->room || s->count >= s->max_count)) {
+		if (s->count > 0)
+			return false;
+		s->room = need;
+	}
+	s->room -= need;
+	s->body = rbi_add_sat(s->body, size);
+	s->count += count;
+	return true;
+}
+
+/*
  * The chunk that begins with entry first, which there is. It has one entry at
- * least, whatever the bounds.
+ * least, whatever the bounds, and never a part of a unit.
  */
 rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
 		     const rbi_bounds *bounds);
+
+/*
+ * How many entries of a cut, which is one command for each, have left with the
+ * first sent bytes of it. Those of a unit leave together.
+ */
+size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent);
 
 #endif

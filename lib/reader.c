@@ -201,6 +201,20 @@ static rbi_token_kind begin_drop(rbi_reader *r, rbi_token *t, size_t len,
 	return drop_string(r, t);
 }
 
+/* A verbatim string begins with three letters and a colon; they are awaited
+ * even when the rest will be dropped. */
+static rbi_token_kind check_verbatim(rbi_reader *r, const char *data,
+				     size_t len)
+{
+	if (len < 4)
+		return broken(r, "a verbatim string has no type");
+	if (r->end - data < 4)
+		return more(r, (size_t)(data - r->pos) + 4);
+	if (data[3] != ':')
+		return broken(r, "a verbatim string has no type");
+	return RBI_TOKEN_VERBATIM;
+}
+
 static inline rbi_token_kind read_string(rbi_reader *r, rbi_token *t)
 {
 	char type = *r->pos;
@@ -223,7 +237,13 @@ static inline rbi_token_kind read_string(rbi_reader *r, rbi_token *t)
 	if ((uint64_t)length > r->max_bulk)
 		return broken(r, "a string is too long");
 	len = (size_t)length;
-	if (RBI_UNLIKELY(len > r->max_value))
+	if (RBI_UNLIKELY(type == '=')) {
+		kind = check_verbatim(r, data, len);
+		if (kind != RBI_TOKEN_VERBATIM)
+			return kind;
+	}
+	/* An error is no value: it may always be as long as a line. */
+	if (RBI_UNLIKELY(len > (type == '!' ? RBI_READER_LINE : r->max_value)))
 		return begin_drop(r, t, len, data);
 	if (RBI_UNLIKELY((size_t)(r->end - data) < len + 2)) {
 		if (r->hidden != 0)
@@ -232,8 +252,6 @@ static inline rbi_token_kind read_string(rbi_reader *r, rbi_token *t)
 	}
 	if (data[len] != '\r' || data[len + 1] != '\n')
 		return broken(r, "a string does not end where it should");
-	if (type == '=' && (len < 4 || data[3] != ':'))
-		return broken(r, "a verbatim string has no type");
 	data[len] = '\0';
 	t->data = data;
 	t->len = len;
@@ -378,7 +396,7 @@ static rbi_token_kind read_aggregate(rbi_reader *r, rbi_token *t)
 		r->hidden = r->depth + 1;
 	if (n > 0)
 		push_frame(r, type, n);
-	r->answer = r->answer || r->hidden == 0;
+	r->answer = r->answer || (!hides && r->hidden == 0);
 	return hides ? RBI_TOKEN_MORE : aggregate_kind(type);
 }
 
@@ -409,6 +427,7 @@ static rbi_token_kind next_item(rbi_reader *r, rbi_token *t)
 rbi_token_kind rbi_reader_next(rbi_reader *r, rbi_token *token)
 {
 	for (;;) {
+		const char *before = r->pos;
 		unsigned hidden = r->hidden;
 		rbi_token_kind kind;
 
@@ -417,9 +436,11 @@ rbi_token_kind rbi_reader_next(rbi_reader *r, rbi_token *token)
 		if (RBI_LIKELY(kind > RBI_TOKEN_BROKEN &&
 			       (hidden | r->hidden) == 0))
 			return kind;
+		/* What is hidden, or opens or closes it. */
+		if ((hidden | r->hidden) != 0 || r->need == 0)
+			r->hidden_bytes += (uint64_t)(r->pos - before);
 		if (kind == RBI_TOKEN_BROKEN || r->need > 0)
 			return kind;
-		/* An item of something hidden, or its header: walk on. */
 	}
 }
 

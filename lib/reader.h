@@ -75,7 +75,8 @@ typedef struct rbi_reader {
 	size_t dropped; /* its length, for the token */
 	unsigned depth;
 	unsigned hidden; /* depth + 1 of the outermost push or attribute */
-	bool answer;	 /* its first byte was read, its last was not */
+	uint64_t hidden_bytes; /* walked over so far */
+	bool answer;	       /* its first byte was read, its last was not */
 	const char *problem;
 	rbi_reader_frame frames[RBI_READER_DEPTH];
 } rbi_reader;
@@ -97,20 +98,45 @@ static inline void rbi_reader_window(rbi_reader *r, char *pos, char *end)
 rbi_token_kind rbi_reader_next(rbi_reader *r, rbi_token *token);
 
 /*
- * The short way through a run of strings in an answer: takes the next element
- * if it is one more string of the innermost frame, not the last, not empty,
- * and has arrived whole with a few bytes behind it. False: nothing was taken,
- * and rbi_reader_next() is to look at it.
+ * The short way through a run of strings, for a loop that keeps all of this in
+ * registers: begin, next for as long as it answers true, end.
+ *
+ * next takes the next element of the innermost frame if it is one more string,
+ * not the last, not empty, and has arrived whole. False: nothing was taken, and
+ * rbi_reader_next() is to look at it after end.
  */
-static inline bool rbi_reader_string(rbi_reader *r, char **data, size_t *len)
+typedef struct rbi_run {
+	char *pos;
+	const char *end;
+	int64_t left;
+	size_t max_value;
+} rbi_run;
+
+/* Whether there may be a run: inside of an answer, with nothing hidden or
+ * dropped. */
+static inline bool rbi_reader_in_run(const rbi_reader *r)
 {
-	rbi_reader_frame *frame = &r->frames[r->depth - 1];
+	return r->depth > 0 && r->hidden == 0 && r->drop == 0;
+}
+
+static inline rbi_run rbi_run_begin(const rbi_reader *r)
+{
+	rbi_run run = { .pos = r->pos,
+			.end = r->end,
+			.left = r->frames[r->depth - 1].left,
+			.max_value = r->max_value };
+
+	return run;
+}
+
+static inline bool rbi_run_next(rbi_run *run, char **data, size_t *len)
+{
 	const char *stop;
-	char *p = r->pos;
+	char *p = run->pos;
 	unsigned digit;
 	size_t n;
 
-	if (frame->left < 2 || r->end - p < 16 || *p != '$')
+	if (run->left < 2 || run->end - p < 16 || *p != '$')
 		return false;
 	n = (unsigned)(unsigned char)p[1] - '0';
 	if (n - 1 > 8)
@@ -122,22 +148,22 @@ static inline bool rbi_reader_string(rbi_reader *r, char **data, size_t *len)
 		if (p++ == stop)
 			return false;
 	}
-	if (n > r->max_value || (size_t)(r->end - p) < n + 4 || p[0] != '\r' ||
-	    p[1] != '\n' || p[n + 2] != '\r' || p[n + 3] != '\n')
+	if (n > run->max_value || (size_t)(run->end - p) < n + 4 ||
+	    p[0] != '\r' || p[1] != '\n' || p[n + 2] != '\r' ||
+	    p[n + 3] != '\n')
 		return false;
 	p[n + 2] = '\0';
 	*data = p + 2;
 	*len = n;
-	r->pos = p + n + 4;
-	frame->left--;
+	run->pos = p + n + 4;
+	run->left--;
 	return true;
 }
 
-/* Whether rbi_reader_string() may be used: inside of an answer, with nothing
- * hidden or dropped. Stays so while it answers true. */
-static inline bool rbi_reader_in_run(const rbi_reader *r)
+static inline void rbi_run_end(const rbi_run *run, rbi_reader *r)
 {
-	return r->depth > 0 && r->hidden == 0 && r->drop == 0;
+	r->pos = run->pos;
+	r->frames[r->depth - 1].left = run->left;
 }
 
 /*

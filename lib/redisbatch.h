@@ -1,6 +1,6 @@
 /*
- * The public verbs. They check their arguments, say what to send, and leave
- * the rest to the engine.
+ * The public verbs that read. As all verbs they say what to send, and leave
+ * the rest to the call.
  */
 #ifndef RBI_REDISBATCH_H
 #define RBI_REDISBATCH_H

@@ -1,6 +1,6 @@
 #include "request.h"
 
-#include "encode.h"
+/* ------------------------------------------------------ large arguments -- */
 
 /* The large arguments of a cut: how many, and their bytes. */
 typedef struct large {
@@ -16,26 +16,45 @@ static void count_large(large *l, size_t len)
 	l->bytes += len;
 }
 
-/* Only a cut that is large itself can have large arguments. */
-static large find_large(const rbi_batch *b, const rbi_cut *cut)
+static void count_command(large *l, const rb_command *c)
 {
+	size_t k;
+
+	for (k = 0; k < (size_t)c->argc; k++)
+		count_large(l, rbi_command_arglen(c, k));
+}
+
+/* Only a cut that is large itself can have large arguments. */
+static large find_large(const rbi_cut *cut)
+{
+	const rbi_batch *b = cut->batch;
 	large l = { 0, 0 };
 	size_t i;
 
 	if (cut->request_bytes < RBI_OUTBUF_BORROW)
 		return l;
-	count_large(&l, b->fixed.data != NULL ? b->fixed.len : 0);
-	for (i = cut->first; i < cut->first + cut->count; i++)
+	if (b->fixed.data != NULL)
+		count_large(&l, b->fixed.len);
+	for (i = cut->first; i < cut->first + cut->count; i++) {
+		if (b->form == RBI_FORM_COMMANDS) {
+			count_command(&l, &b->commands[i]);
+			continue;
+		}
 		count_large(&l, rbi_batch_keylen(b, i));
+		if (b->values != NULL)
+			count_large(&l, rbi_batch_valuelen(b, i));
+	}
 	return l;
 }
 
-/* Writes one argument at p, in full or around a borrow; where it stopped. */
-static inline char *append_arg(rbi_outbuf *out, char *p, const char *data,
-			       size_t len)
+/* ---------------------------------------------------------------- bytes -- */
+
+/* Each of these writes at p, for which there is room, and answers where it
+ * stopped. */
+
+static char *append_large(rbi_outbuf *out, char *p, const char *data,
+			  size_t len)
 {
-	if (RBI_LIKELY(len < RBI_OUTBUF_BORROW))
-		return rbi_encode_arg(p, data, len);
 	p = rbi_encode_number(p, '$', len);
 	rbi_outbuf_wrote(out, p);
 	rbi_outbuf_borrow(out, data, len);
@@ -44,21 +63,140 @@ static inline char *append_arg(rbi_outbuf *out, char *p, const char *data,
 	return p;
 }
 
-rb_status rbi_request_append(rbi_outbuf *out, const rbi_batch *b,
-			     const rbi_cut *cut)
+static inline char *append_arg(rbi_outbuf *out, char *p, const char *data,
+			       size_t len)
 {
-	large l = find_large(b, cut);
-	char *p = rbi_outbuf_reserve(out, cut->request_bytes - l.bytes, l.n);
+	if (RBI_LIKELY(len < RBI_OUTBUF_BORROW))
+		return rbi_encode_arg(p, data, len);
+	return append_large(out, p, data, len);
+}
+
+static char *append_word(char *p, const char *word)
+{
+	p = rbi_encode_header(p, 1);
+	return rbi_encode_arg(p, word, strlen(word));
+}
+
+static char *append_tail(char *p, const rbi_batch *b)
+{
 	size_t i;
 
-	if (p == NULL)
-		return RB_ERR_NOMEM;
-	p = rbi_encode_header(p, rbi_batch_fixed_args(b) + cut->count);
+	for (i = 0; i < b->ntail; i++)
+		p = rbi_encode_arg(p, b->tail[i].data, b->tail[i].len);
+	return p;
+}
+
+static char *append_count(char *p, size_t count)
+{
+	char text[24];
+	size_t digits = rbi_encode_digits(count);
+
+	(void)rbi_encode_number(text, '$', count);
+	return rbi_encode_arg(p, text + 1, digits);
+}
+
+static char *append_pairs(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	const rbi_batch *b = cut->batch;
+	size_t i;
+
+	for (i = cut->first; i < cut->first + cut->count; i++) {
+		p = append_arg(out, p, b->keys[i], rbi_batch_keylen(b, i));
+		p = append_arg(out, p, b->values[i], rbi_batch_valuelen(b, i));
+	}
+	return p;
+}
+
+/* Locals, since each byte written could change the batch for all the compiler
+ * knows. */
+static char *append_keys(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	const char **key = cut->batch->keys + cut->first;
+	const char **end = key + cut->count;
+	const size_t *len = cut->batch->keylens;
+
+	if (len == NULL) {
+		for (; key < end; key++)
+			p = append_arg(out, p, *key, strlen(*key));
+		return p;
+	}
+	for (len += cut->first; key < end; key++, len++)
+		p = append_arg(out, p, *key, *len);
+	return p;
+}
+
+static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	const rbi_batch *b = cut->batch;
+
+	p = rbi_encode_header(p, rbi_batch_fixed_args(b) +
+					 cut->count * rbi_batch_entry_args(b));
 	p = rbi_encode_arg(p, b->command.data, b->command.len);
 	if (b->fixed.data != NULL)
 		p = append_arg(out, p, b->fixed.data, b->fixed.len);
-	for (i = cut->first; i < cut->first + cut->count; i++)
-		p = append_arg(out, p, b->keys[i], rbi_batch_keylen(b, i));
+	if (b->counted)
+		p = append_count(p, cut->count);
+	p = b->values != NULL ? append_pairs(out, p, cut) :
+				append_keys(out, p, cut);
+	return append_tail(p, b);
+}
+
+static char *append_sets(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	const rbi_batch *b = cut->batch;
+	rbi_cut one = { .batch = b, .count = 1 };
+	size_t i;
+
+	for (i = cut->first; i < cut->first + cut->count; i++) {
+		one.first = i;
+		p = rbi_encode_header(p, 3 + b->ntail);
+		p = rbi_encode_arg(p, b->command.data, b->command.len);
+		p = append_tail(append_pairs(out, p, &one), b);
+	}
+	return p;
+}
+
+static char *append_commands(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	size_t i;
+	size_t k;
+
+	for (i = cut->first; i < cut->first + cut->count; i++) {
+		const rb_command *c = &cut->batch->commands[i];
+
+		p = rbi_encode_header(p, (size_t)c->argc);
+		for (k = 0; k < (size_t)c->argc; k++)
+			p = append_arg(out, p, c->argv[k],
+				       rbi_command_arglen(c, k));
+	}
+	return p;
+}
+
+static char *append_body(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	switch (cut->batch->form) {
+	case RBI_FORM_GATHER:
+		return append_gathered(out, p, cut);
+	case RBI_FORM_SET:
+		return append_sets(out, p, cut);
+	case RBI_FORM_COMMANDS:
+		return append_commands(out, p, cut);
+	}
+	return p;
+}
+
+rb_status rbi_request_append(rbi_outbuf *out, const rbi_cut *cut)
+{
+	large l = find_large(cut);
+	char *p = rbi_outbuf_reserve(out, cut->request_bytes - l.bytes, l.n);
+
+	if (p == NULL)
+		return RB_ERR_NOMEM;
+	if (cut->batch->transaction)
+		p = append_word(p, "MULTI");
+	p = append_body(out, p, cut);
+	if (cut->batch->transaction)
+		p = append_word(p, "EXEC");
 	rbi_outbuf_wrote(out, p);
 	return RB_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * A chunk as the bytes of its command, at the end of what waits to leave.
+ * A chunk as the bytes of its commands, at the end of what waits to leave.
  */
 #ifndef RBI_REQUEST_H
 #define RBI_REQUEST_H
@@ -8,10 +8,10 @@
 #include "plan.h"
 
 /*
- * Appends the command of cut, which takes exactly cut->request_bytes. Large
+ * Appends the commands of cut, which take exactly cut->request_bytes. Large
  * arguments are borrowed from the caller. RB_ERR_NOMEM: nothing was appended.
  */
-rb_status rbi_request_append(rbi_outbuf *out, const rbi_batch *b,
+rb_status rbi_request_append(rbi_outbuf *out,
 			     const rbi_cut *cut) RBI_MUST_CHECK;
 
 #endif

@@ -83,11 +83,90 @@ const char *rbi_result_note(rb_result *res, rb_status status,
 	return note != NULL ? note : rb_status_text(status);
 }
 
-static bool entry_is_fine(const rbi_entry *e)
+void rbi_result_split(rb_result *res, size_t i, size_t count)
+{
+	rb_chunk *chunk = &res->chunks[i];
+
+	memmove(chunk + 1, chunk, (res->nchunks - i) * sizeof(*chunk));
+	res->nchunks++;
+	chunk[0].count = count;
+	chunk[1].first += count;
+	chunk[1].count -= count;
+}
+
+rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk)
+{
+	switch (rbi_entry_state(e)) {
+	case RBI_STATE_VALUE:
+	case RBI_STATE_NIL:
+	case RBI_STATE_DONE:
+	case RBI_STATE_UNMET:
+	case RBI_STATE_REPLY:
+		return RB_OK;
+	case RBI_STATE_ERROR:
+	case RBI_STATE_REPLY_ERROR:
+		return RB_ERR_SERVER;
+	case RBI_STATE_SHAPE:
+		return RB_ERR_PROTOCOL;
+	case RBI_STATE_LONG:
+		return RB_ERR_LIMIT;
+	case RBI_STATE_UNSET:
+		break;
+	}
+	return chunk;
+}
+
+rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk)
+{
+	switch (rbi_entry_state(e)) {
+	case RBI_STATE_VALUE:
+	case RBI_STATE_NIL:
+	case RBI_STATE_DONE:
+	case RBI_STATE_REPLY:
+	case RBI_STATE_SHAPE:
+	case RBI_STATE_LONG:
+		return RB_ANSWERED;
+	case RBI_STATE_UNMET:
+	case RBI_STATE_ERROR:
+	case RBI_STATE_REPLY_ERROR:
+		return RB_REJECTED;
+	case RBI_STATE_UNSET:
+		break;
+	}
+	return chunk;
+}
+
+const struct redisReply *rbi_entry_reply(const rbi_entry *e)
 {
 	rbi_state state = rbi_entry_state(e);
 
-	return state == RBI_STATE_VALUE || state == RBI_STATE_NIL;
+	if (state != RBI_STATE_REPLY && state != RBI_STATE_REPLY_ERROR)
+		return NULL;
+	return e->data;
+}
+
+rb_slice rbi_entry_value(const rbi_entry *e)
+{
+	rb_slice value = { NULL, 0 };
+
+	switch (rbi_entry_state(e)) {
+	case RBI_STATE_VALUE:
+		value.data = e->data;
+		value.len = (size_t)(e->word >> 8);
+		break;
+	case RBI_STATE_REPLY:
+		return rbi_reply_text(e->data);
+	case RBI_STATE_NIL:
+	case RBI_STATE_DONE:
+	case RBI_STATE_UNMET:
+	case RBI_STATE_ERROR:
+	case RBI_STATE_REPLY_ERROR:
+	case RBI_STATE_SHAPE:
+	case RBI_STATE_LONG:
+	case RBI_STATE_UNSET:
+		break;
+	}
+	return value;
 }
 
 void rbi_result_seal(rb_result *res)
@@ -96,13 +175,16 @@ void rbi_result_seal(rb_result *res)
 	size_t i;
 
 	res->failed = 0;
+	res->total = 0;
 	for (c = 0; c < res->nchunks; c++) {
 		const rb_chunk *chunk = &res->chunks[c];
 
+		res->total += chunk->number;
 		if (chunk->status == RB_OK)
 			continue;
 		for (i = chunk->first; i < chunk->first + chunk->count; i++)
-			res->failed += !entry_is_fine(&res->entries[i]);
+			res->failed += rbi_entry_status(&res->entries[i],
+							chunk->status) != RB_OK;
 	}
 }
 
@@ -120,14 +202,22 @@ size_t rb_result_failed(const rb_result *res)
 
 rb_slice rb_result_value(const rb_result *res, size_t i)
 {
-	rb_slice value = { NULL, 0 };
+	const rb_slice none = { NULL, 0 };
 
-	if (res == NULL || i >= res->n ||
-	    rbi_entry_state(&res->entries[i]) != RBI_STATE_VALUE)
-		return value;
-	value.data = res->entries[i].data;
-	value.len = (size_t)(res->entries[i].word >> 8);
-	return value;
+	return res != NULL && i < res->n ? rbi_entry_value(&res->entries[i]) :
+					   none;
+}
+
+const struct redisReply *rb_result_reply(const rb_result *res, size_t i)
+{
+	if (res == NULL || i >= res->n)
+		return NULL;
+	return rbi_entry_reply(&res->entries[i]);
+}
+
+int64_t rb_result_total(const rb_result *res)
+{
+	return res != NULL ? res->total : 0;
 }
 
 /* The report that entry i is in; NULL: none. */
@@ -156,19 +246,8 @@ rb_status rb_result_status(const rb_result *res, size_t i)
 
 	if (res == NULL || i >= res->n)
 		return RB_ERR_INVALID;
-	switch (rbi_entry_state(&res->entries[i])) {
-	case RBI_STATE_VALUE:
-	case RBI_STATE_NIL:
-		return RB_OK;
-	case RBI_STATE_ERROR:
-		return RB_ERR_SERVER;
-	case RBI_STATE_SHAPE:
-		return RB_ERR_PROTOCOL;
-	case RBI_STATE_LONG:
-		return RB_ERR_LIMIT;
-	case RBI_STATE_UNSET:
-		break;
-	}
+	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
+		return rbi_entry_status(&res->entries[i], RB_OK);
 	chunk = chunk_of(res, i);
 	return chunk != NULL ? chunk->status : RB_ERR_SKIPPED;
 }
@@ -180,7 +259,7 @@ rb_outcome rb_result_outcome(const rb_result *res, size_t i)
 	if (res == NULL || i >= res->n)
 		return RB_NOT_SENT;
 	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
-		return RB_ANSWERED;
+		return rbi_entry_outcome(&res->entries[i], RB_NOT_SENT);
 	chunk = chunk_of(res, i);
 	return chunk != NULL ? chunk->outcome : RB_NOT_SENT;
 }
@@ -188,18 +267,26 @@ rb_outcome rb_result_outcome(const rb_result *res, size_t i)
 const char *rb_result_message(const rb_result *res, size_t i)
 {
 	const rb_chunk *chunk;
+	const rbi_entry *e;
+	rb_slice text;
 
 	if (res == NULL || i >= res->n)
 		return "";
-	switch (rbi_entry_state(&res->entries[i])) {
+	e = &res->entries[i];
+	switch (rbi_entry_state(e)) {
 	case RBI_STATE_VALUE:
 	case RBI_STATE_NIL:
+	case RBI_STATE_DONE:
+	case RBI_STATE_UNMET:
+	case RBI_STATE_REPLY:
 		return "";
 	case RBI_STATE_ERROR:
 	case RBI_STATE_SHAPE:
-		return res->entries[i].data;
 	case RBI_STATE_LONG:
-		return "the value is longer than allowed";
+		return e->data;
+	case RBI_STATE_REPLY_ERROR:
+		text = rbi_reply_text(e->data);
+		return text.len > 0 ? text.data : "an error without text";
 	case RBI_STATE_UNSET:
 		break;
 	}

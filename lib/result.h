@@ -14,24 +14,29 @@
 #ifndef RBI_RESULT_H
 #define RBI_RESULT_H
 
+#include "reply.h"
 #include "slab.h"
 
 typedef enum rbi_state {
 	RBI_STATE_UNSET, /* as its chunk */
 	RBI_STATE_VALUE,
 	RBI_STATE_NIL,
-	RBI_STATE_ERROR, /* data: the server's words, with a NUL */
-	RBI_STATE_SHAPE, /* data: a static text */
-	RBI_STATE_LONG	 /* past max_value_bytes */
+	RBI_STATE_ERROR,      /* data: the server's words, with a NUL */
+	RBI_STATE_SHAPE,      /* data: a static text */
+	RBI_STATE_LONG,	      /* past a limit; data: a static text */
+	RBI_STATE_DONE,	      /* a write, applied */
+	RBI_STATE_UNMET,      /* a write whose condition was not met */
+	RBI_STATE_REPLY,      /* data: a redisReply */
+	RBI_STATE_REPLY_ERROR /* likewise, and it is an error */
 } rbi_state;
 
 typedef struct rbi_entry {
-	const char *data;
+	const void *data;
 	uint64_t word; /* len << 8 | state */
 } rbi_entry;
 
 static inline void rbi_entry_set(rbi_entry *e, rbi_state state,
-				 const char *data, size_t len)
+				 const void *data, size_t len)
 {
 	e->data = data;
 	e->word = (uint64_t)len << 8 | (uint64_t)state;
@@ -50,6 +55,7 @@ struct rb_result {
 	size_t nchunks;
 	size_t chunk_cap;
 	size_t failed;
+	int64_t total;
 	rbi_slabs bytes; /* received, entries point in here */
 	rbi_slabs notes; /* texts of our own */
 	const char *node;
@@ -71,6 +77,22 @@ bool rbi_result_reserve(rb_result *res) RBI_MUST_CHECK;
 
 /* Adds the report of count entries from first on; its number. */
 size_t rbi_result_add(rb_result *res, size_t first, size_t count);
+
+/*
+ * Splits report i behind its first count entries. The new report i + 1 covers
+ * the rest, and those that follow move up. Needs room for one more report.
+ */
+void rbi_result_split(rb_result *res, size_t i, size_t count);
+
+/* The status and outcome of an entry whose chunk fared as given. */
+rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk);
+rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk);
+
+/* The reply of an entry; NULL: none. */
+const struct redisReply *rbi_entry_reply(const rbi_entry *e);
+
+/* The bytes of an entry; data NULL: none. */
+rb_slice rbi_entry_value(const rbi_entry *e);
 
 /*
  * A copy of a message that lives as long as the result. Without memory, the

@@ -15,7 +15,11 @@ typedef enum rbi_route {
 	RBI_ROUTE_CLOSE	  /* as stop, and the server closes the connection */
 } rbi_route;
 
-/* The route of an error answer to a whole command. */
-rbi_route rbi_route_error(const char *text, size_t len);
+/*
+ * The route of an error answer. one_of_many: to a command that shares its
+ * chunk with others of any kind, so that only what concerns the connection
+ * concerns the others; the rest is that command's own answer.
+ */
+rbi_route rbi_route_error(const char *text, size_t len, bool one_of_many);
 
 #endif

@@ -8,6 +8,10 @@
 #define SLAB_MIN ((size_t)8 * 1024)
 #define SLAB_MAX ((size_t)4 * 1024 * 1024)
 
+/* A step of warming takes no longer than a system call or two. */
+#define WARM_PAGES 8
+#define PAGE ((size_t)4096)
+
 void rbi_slabs_init(rbi_slabs *s, const rb_allocator *allocator)
 {
 	s->allocator = allocator;
@@ -29,6 +33,25 @@ void rbi_slabs_fini(rbi_slabs *s)
 	s->cap = 0;
 }
 
+void rbi_slabs_keep_newest(rbi_slabs *s)
+{
+	rbi_slabs older = { s->allocator, NULL, 0 };
+
+	if (s->newest == NULL)
+		return;
+	older.newest = s->newest->next;
+	rbi_slabs_fini(&older);
+	s->newest->next = NULL;
+	s->cap = s->newest->cap;
+}
+
+void rbi_slabs_reset(rbi_slabs *s)
+{
+	rbi_slabs_keep_newest(s);
+	if (s->newest != NULL)
+		s->newest->len = 0;
+}
+
 static rbi_slab *slab_new(rbi_slabs *s, size_t at_least)
 {
 	size_t cap = rbi_min(rbi_max(s->cap, SLAB_MIN), SLAB_MAX);
@@ -42,6 +65,7 @@ static rbi_slab *slab_new(rbi_slabs *s, size_t at_least)
 		return NULL;
 	slab->cap = cap;
 	slab->len = 0;
+	slab->warm = 0;
 	slab->next = s->newest;
 	return slab;
 }
@@ -69,6 +93,23 @@ rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
 	}
 	slab_push(s, slab);
 	return RB_OK;
+}
+
+bool rbi_slabs_warm(rbi_slabs *s, size_t ahead)
+{
+	rbi_slab *slab = s->newest;
+	size_t end;
+	int pages;
+
+	if (slab == NULL)
+		return false;
+	end = slab->len + rbi_min(ahead, slab->cap - slab->len);
+	slab->warm = rbi_max(slab->warm, slab->len);
+	for (pages = 0; pages < WARM_PAGES && slab->warm < end; pages++) {
+		slab->bytes[slab->warm] = 0;
+		slab->warm += rbi_min(PAGE, slab->cap - slab->warm);
+	}
+	return pages > 0;
 }
 
 void *rbi_slabs_take(rbi_slabs *s, size_t size)

@@ -24,7 +24,8 @@ typedef struct rbi_slab rbi_slab;
 struct rbi_slab {
 	rbi_slab *next; /* the one before, in time */
 	size_t cap;
-	size_t len; /* used bytes */
+	size_t len;  /* used bytes */
+	size_t warm; /* bytes that the system has given pages for */
 	char bytes[];
 };
 
@@ -46,6 +47,19 @@ void rbi_slabs_fini(rbi_slabs *s);
  */
 rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail,
 			   size_t need) RBI_MUST_CHECK;
+
+/* Frees all slabs but the newest, whose used bytes stay. */
+void rbi_slabs_keep_newest(rbi_slabs *s);
+
+/* Frees all slabs but the newest, which is empty then. */
+void rbi_slabs_reset(rbi_slabs *s);
+
+/*
+ * Touches some of the next ahead bytes behind the used ones of the newest slab,
+ * so that the system gives pages for them now and not while bytes are received.
+ * False: nothing is left to touch.
+ */
+bool rbi_slabs_warm(rbi_slabs *s, size_t ahead);
 
 /* size bytes aligned for any object, or NULL. */
 void *rbi_slabs_take(rbi_slabs *s, size_t size) RBI_MUST_CHECK;

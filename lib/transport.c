@@ -92,6 +92,7 @@ static rb_status look_ahead(rbi_transport *t, const char **problem)
 		*problem = "ctx has unread replies";
 		return RB_ERR_BUSY;
 	}
+	t->pushed = n == 1;
 	if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
 		t->error = errno;
 	if (got == 0 || t->error != 0)
@@ -118,6 +119,7 @@ rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 	t->ctx = ctx;
 	t->sys = sys != NULL ? sys : &rbi_sys_default;
 	t->error = 0;
+	t->pushed = false;
 	t->fd = -1;
 	if (status != RB_OK)
 		return status;
@@ -172,7 +174,7 @@ rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
 	return outcome(t, n, moved);
 }
 
-void rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
+bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 {
 	struct pollfd fd = { .fd = t->fd,
 			     .events = write ? POLLIN | POLLOUT : POLLIN };
@@ -182,7 +184,7 @@ void rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 	if (wait_us != UINT64_MAX)
 		ms = wait_us > 3600000000u ? 3600000 :
 					     (int)((wait_us + 999) / 1000);
-	(void)t->sys->poll(&fd, 1, ms);
+	return t->sys->poll(&fd, 1, ms) > 0;
 }
 
 /* ---------------------------------------------------------- the context -- */

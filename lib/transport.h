@@ -42,6 +42,8 @@ typedef struct rbi_transport {
 	const rbi_sys *sys;
 	int fd;
 	int error;
+	bool pushed; /* a push lies unread: nothing may be sent before it and
+			what follows it were looked at */
 } rbi_transport;
 
 /*
@@ -72,8 +74,9 @@ rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
  * Waits until the descriptor can be read, or written if write is set, or
  * wait_us microseconds have passed; RBI_NEVER waits without an end. What is
  * ready is found out by trying. Signals end it early, which is no failure.
+ * False: nothing is ready.
  */
-void rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us);
+bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us);
 
 /* Marks the context broken, for hiredis too, and closes the conversation. */
 void rbi_transport_break(rbi_transport *t, rb_status status,

@@ -211,8 +211,9 @@ static bool read_all(parser *p, const char *text, const rb_allocator *a)
 	bool tcp = skip_scheme(&text, "redis://");
 
 	if (!tcp && !skip_scheme(&text, "unix://")) {
-		if (!skip_scheme(&text, "rediss") &&
-		    !skip_scheme(&text, "redis+cluster://"))
+		if (!skip_scheme(&text, "rediss://") &&
+		    !skip_scheme(&text, "redis+cluster://") &&
+		    !skip_scheme(&text, "rediss+cluster://"))
 			return refuse(p, "the URI is neither redis:// nor "
 					 "unix://");
 		p->status = RB_ERR_UNSUPPORTED;

@@ -32,7 +32,7 @@ static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
 
 	if (w->shortest_us == 0 || took < w->shortest_us)
 		w->shortest_us = took;
-	if (w->answered_us == 0 || sent_us > w->answered_us)
+	if (w->answered_us == 0 || sent_us >= w->answered_us)
 		return;
 	w->service_us =
 		w->service_us == 0 ? gap : (7 * w->service_us + gap) / 8;

@@ -59,6 +59,7 @@ extern "C" {
 
 /* hiredis's own types; this header needs neither of its headers. */
 struct redisContext;
+struct redisReply;
 
 /* ------------------------------------------------------------- status -- */
 
@@ -111,7 +112,8 @@ typedef enum rb_outcome {
 	RB_NOT_SENT = 0,
 	/* The server answered; a write is applied. */
 	RB_ANSWERED = 1,
-	/* The server refused before doing anything: nothing applied. */
+	/* The server refused before doing anything, or the condition of a
+	 * write was not met: nothing applied. */
 	RB_REJECTED = 2,
 	/* Sent whole, but not answered in a way that tells: a write may or may
 	 * not be applied. */
@@ -167,12 +169,18 @@ struct rb_chunk {
 	size_t reply_bytes;
 	/* From the first byte sent to the last byte read; 0 if not answered. */
 	uint64_t elapsed_us;
+	/* Where the server answers the chunk with a number: fields added by
+	 * HSET; keys removed, found or touched. Otherwise 0. */
+	int64_t number;
 };
+
+typedef struct rb_result rb_result;
 
 /*
  * Called after each chunk that was sent, with its report: progress, metrics.
  * A negative answer cancels: nothing more is sent, the chunks in flight are
- * still awaited, and the call ends with RB_ERR_CANCELLED. The chunk is valid
+ * still awaited, without it being called again, and the call ends with
+ * RB_ERR_CANCELLED. The chunk is valid
  * during the call only. The function must not use the client.
  */
 typedef int rb_chunk_fn(void *arg, const rb_chunk *chunk);
@@ -189,13 +197,48 @@ typedef struct rb_allocator {
 	void *arg;
 } rb_allocator;
 
+/*
+ * What a call cost.
+ */
+typedef struct rb_stats {
+	/* Set by the caller to sizeof(rb_stats); 0 counts as that of the first
+	 * release. */
+	size_t struct_size;
+	/* Commands sent, as providers bill them: an MGET is one. */
+	uint64_t commands;
+	/* Entries in them. */
+	uint64_t keys;
+	/* Bytes written to and read from the connection. */
+	uint64_t request_bytes;
+	uint64_t reply_bytes;
+	/* How many times the call had to wait for an answer before it could
+	 * send something that depended on it: a loop that awaits each of 100
+	 * chunks has 100, a window of 4 has 25. */
+	uint64_t round_trips;
+	/* Always 0 in this release, which sends nothing twice. */
+	uint64_t retries;
+	uint64_t splits;
+	uint64_t redirects;
+	uint64_t reconnects;
+} rb_stats;
+
 /* ------------------------------------------------------------ options -- */
 
 /* rb_options.flags */
 enum {
 	/* Send nothing more after the first chunk that fails; what is in
 	 * flight is awaited, the rest is RB_ERR_SKIPPED. */
-	RB_STOP_ON_ERROR = 1u << 0
+	RB_STOP_ON_ERROR = 1u << 0,
+	/* Writes and pipelines: MULTI before the commands of each chunk and
+	 * EXEC behind them, so that a chunk is applied as a whole or, if a
+	 * command is refused when it is queued, not at all. N commands count as
+	 * N + 2. Reads are not changed by it. */
+	RB_TRANSACTION = 1u << 1,
+	/* rb_mset_chunked() and rb_mset_stream(): set only the keys that do
+	 * not exist, or only those that do. Each key by itself, whatever the
+	 * chunking. Not both. */
+	RB_IF_ABSENT = 1u << 2,
+	RB_IF_PRESENT = 1u << 3
 };
 
 /*
@@ -209,13 +252,14 @@ typedef struct rb_options {
 	size_t struct_size;
 
 	/* The most entries of one chunk: 1,000, which is what the cost in
-	 * commands is usually reckoned with. */
+	 * commands is usually reckoned with. Pairs and commands count as one
+	 * each. */
 	size_t chunk_keys;
 	/* The most arguments of one command, its name among them: 1,000,000,
 	 * and never more than 1,048,576, since servers before 7.0 refuse what
 	 * is above. Some providers allow 3,999 or 65,536. */
 	size_t chunk_args;
-	/* The most bytes of one command as sent: 512 KiB. One entry that is
+	/* The most bytes of one chunk as sent: 512 KiB. One entry that is
 	 * larger by itself travels alone. */
 	size_t chunk_request_bytes;
 	/* Cut chunks so that the answer, going by the values seen by this
@@ -232,9 +276,10 @@ typedef struct rb_options {
 	 * to so many bytes: 8 MiB. One chunk always goes. */
 	size_t window_reply_bytes;
 
-	/* A value longer than this fails alone with RB_ERR_LIMIT; its bytes
-	 * are read and dropped: 512 MiB, which is also the most that servers
-	 * take by default. */
+	/* A value read that is longer than this fails alone with RB_ERR_LIMIT;
+	 * its bytes are read and dropped. A longer value to be written makes
+	 * the call fail with RB_ERR_LIMIT before anything is sent. 512 MiB,
+	 * which is also the most that servers take by default. */
 	size_t max_value_bytes;
 	/* Once the answers kept by the result take so many bytes, all further
 	 * values fail with RB_ERR_LIMIT and nothing more is sent: no bound. */
@@ -247,9 +292,11 @@ typedef struct rb_options {
 	/* For rb_client_open(): the most that connecting with AUTH and SELECT
 	 * may take, within the deadline of the call: 5,000. */
 	uint32_t connect_timeout_ms;
-	/* For releases to come; must be 0 or 1: nothing is sent twice. */
+	/* The most times that an entry is sent: 3. This release sends nothing
+	 * twice, whatever is asked for. */
 	uint32_t attempts;
-	/* For releases to come; must be 0: not paced. */
+	/* No more commands a second than this, in bursts of one chunk, for
+	 * servers that bill or bound them: no bound. */
 	uint32_t commands_per_second;
 	uint32_t flags;
 
@@ -259,6 +306,11 @@ typedef struct rb_options {
 	/* NULL: malloc and its kin. Copied; what it points to must outlive the
 	 * client and every result. */
 	const rb_allocator *allocator;
+
+	/* rb_mset_chunked() and rb_mset_stream(): the keys expire after so
+	 * many milliseconds. Never: the keys that are set lose the time to
+	 * live they had, as with MSET. */
+	uint64_t expire_ms;
 	/* Later releases add members here, and never reorder. */
 } rb_options;
 
@@ -349,8 +401,6 @@ RB_API const char *rb_client_error(const rb_client *client);
 
 /* -------------------------------------------------------------- reads -- */
 
-typedef struct rb_result rb_result;
-
 /*
  * Reads nkeys keys with MGET, in chunks.
  *
@@ -377,9 +427,9 @@ typedef struct rb_result rb_result;
  * RB_ERR_PROTOCOL with a message about MULTI: the caller had left the
  * connection inside a transaction; the context is in step and still there.
  */
-RB_API RB_MUST_CHECK rb_status rb_mget_chunked(
-	rb_client *client, const char **keys, const size_t *keylens,
-	size_t nkeys, const rb_options *opts, rb_result **out);
+RB_API RB_MUST_CHECK rb_status
+rb_mget_chunked(rb_client *client, const char **keys, const size_t *keylens,
+		size_t nkeys, const rb_options *opts, rb_result **out);
 
 /*
  * Reads nfields fields of the hash at key with HMGET, in chunks.
@@ -388,10 +438,247 @@ RB_API RB_MUST_CHECK rb_status rb_mget_chunked(
  * A key that does not exist answers nil for each field; one that is no hash
  * makes the server refuse (WRONGTYPE): RB_ERR_PARTIAL.
  */
-RB_API RB_MUST_CHECK rb_status rb_hmget_chunked(
+RB_API RB_MUST_CHECK rb_status
+rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
+		 const char **fields, const size_t *fieldlens, size_t nfields,
+		 const rb_options *opts, rb_result **out);
+
+/* ------------------------------------------------------------- writes -- */
+
+/*
+ * What holds for every write:
+ *
+ * Each entry ends in one outcome, which rb_result_outcome() tells, and nothing
+ * is ever sent twice. RB_ANSWERED: applied, as far as the server that answered
+ * goes. RB_REJECTED and RB_NOT_SENT: not applied. RB_UNKNOWN: the command left
+ * whole and the connection ended before its answer.
+ *
+ * Chunks are applied in order, each by itself: a batch is not atomic, and
+ * other clients may see it half done. Values of 16 KiB and more are sent from
+ * where they lie.
+ *
+ * Bad arguments (RB_ERR_INVALID) and values above max_value_bytes
+ * (RB_ERR_LIMIT) are found before anything is sent, and named.
+ */
+
+/*
+ * Sets npairs keys to their values with MSET, in chunks.
+ *
+ * valuelens NULL: the values end with a NUL. values[i] may be NULL when
+ * valuelens[i] is 0: an empty value. A key that stands in the batch twice has
+ * the last of its values in the end, whatever the chunking. As with MSET, keys
+ * lose their time to live, and values of other types are replaced.
+ *
+ * With options.expire_ms, RB_IF_ABSENT or RB_IF_PRESENT each pair is sent as a
+ * SET with PX, NX or XX, so that a chunk costs as many commands as it has
+ * pairs; rb_result_outcome() is RB_ANSWERED for the keys that were set and
+ * RB_REJECTED for those whose condition was not met, which is no failure.
+ * With expire_ms alone, a server that knows MSETEX is sent that, one command a
+ * chunk; each client asks its server once. (MSETEX with a condition would set
+ * all keys of a chunk or none.)
+ *
+ * Otherwise as rb_mget_chunked().
+ */
+RB_API RB_MUST_CHECK rb_status
+rb_mset_chunked(rb_client *client, const char **keys, const size_t *keylens,
+		const char **values, const size_t *valuelens, size_t npairs,
+		const rb_options *opts, rb_result **out);
+
+/*
+ * Sets nfields fields of the hash at key with HSET, in chunks. The number of a
+ * chunk, and rb_result_total(), count the fields that were new. A key of
+ * another type makes the server refuse: RB_ERR_PARTIAL.
+ */
+RB_API RB_MUST_CHECK rb_status rb_hset_chunked(
 	rb_client *client, const char *key, size_t keylen, const char **fields,
-	const size_t *fieldlens, size_t nfields, const rb_options *opts,
-	rb_result **out);
+	const size_t *fieldlens, const char **values, const size_t *valuelens,
+	size_t nfields, const rb_options *opts, rb_result **out);
+
+/*
+ * UNLINK, EXISTS and TOUCH over nkeys keys, in chunks. The number of a chunk
+ * and rb_result_total() count the keys that were removed, exist, or were
+ * touched; a key given twice to EXISTS or TOUCH counts twice. The server does
+ * not say which keys those were.
+ */
+RB_API RB_MUST_CHECK rb_status
+rb_unlink_chunked(rb_client *client, const char **keys, const size_t *keylens,
+		  size_t nkeys, const rb_options *opts, rb_result **out);
+RB_API RB_MUST_CHECK rb_status
+rb_exists_chunked(rb_client *client, const char **keys, const size_t *keylens,
+		  size_t nkeys, const rb_options *opts, rb_result **out);
+RB_API RB_MUST_CHECK rb_status
+rb_touch_chunked(rb_client *client, const char **keys, const size_t *keylens,
+		 size_t nkeys, const rb_options *opts, rb_result **out);
+
+/* ---------------------------------------------------------- pipelines -- */
+
+/*
+ * A command of argc arguments, its name the first. argvlen NULL: all end with
+ * a NUL.
+ */
+typedef struct rb_command {
+	int argc;
+	const char **argv;
+	const size_t *argvlen;
+} rb_command;
+
+/*
+ * Sends ncommands commands of any kind, in chunks by count and bytes, and
+ * gives the reply to each in order: rb_result_reply(). The arrays and the
+ * arguments are borrowed until the function returns.
+ *
+ * An error reply is that command's own: its status is RB_ERR_SERVER, its
+ * outcome RB_REJECTED, and the others are not touched by it; the call answers
+ * RB_ERR_PARTIAL. With RB_STOP_ON_ERROR no chunk is sent after one with an
+ * error. A MULTI with all that follows up to its EXEC or DISCARD stays in one
+ * chunk, whatever the bounds, and is answered as the server answers it: OK,
+ * QUEUED for each command, an array.
+ *
+ * When the connection is lost, the commands of a chunk that had left whole are
+ * RB_UNKNOWN and the others RB_NOT_SENT, in reports of their own.
+ *
+ * Refused with RB_ERR_INVALID, by name and before anything is sent: an empty
+ * command, a MULTI without its EXEC, and what does not answer exactly once:
+ * SUBSCRIBE and its kin, MONITOR, SYNC, PSYNC, CLIENT REPLY, QUIT, SHUTDOWN.
+ * Blocking commands are fine; mind the deadline.
+ */
+RB_API RB_MUST_CHECK rb_status rb_pipeline_chunked(rb_client *client,
+						   const rb_command *commands,
+						   size_t ncommands,
+						   const rb_options *opts,
+						   rb_result **out);
+
+/*
+ * Runs ncommands commands as one transaction, between MULTI and EXEC. It is
+ * never split: RB_ERR_LIMIT, with nothing sent, when it passes chunk_keys or
+ * chunk_request_bytes.
+ *
+ * RB_OK: applied, and rb_result_reply() gives what EXEC said of each command.
+ * RB_ERR_PARTIAL: applied, but the commands whose status is RB_ERR_SERVER
+ * failed while it ran; a server does not undo the others. RB_ERR_SERVER:
+ * nothing was applied; a command was refused when it was queued (EXECABORT, and
+ * that command's rb_result_message() says why) or a key under WATCH was changed
+ * (EXEC answered nil). A connection that ends before EXEC is answered gives
+ * RB_UNKNOWN for all commands, or RB_NOT_SENT if EXEC had not left.
+ *
+ * If the caller had left the connection inside MULTI, the server refuses ours:
+ * RB_ERR_SERVER with RB_UNKNOWN.
+ */
+RB_API RB_MUST_CHECK rb_status rb_transaction(rb_client *client,
+					      const rb_command *commands,
+					      size_t ncommands,
+					      const rb_options *opts,
+					      rb_result **out);
+
+/*
+ * Commands collected one by one. They are copied; the pipeline may be run more
+ * than once. It must not outlive its client.
+ */
+typedef struct rb_pipeline rb_pipeline;
+
+RB_API RB_MUST_CHECK rb_status rb_pipeline_new(rb_pipeline **out,
+					       rb_client *client);
+
+/*
+ * Appends a command given as hiredis formats it: %s a string, %b bytes (a
+ * pointer and a size_t), %d and the like; blanks separate arguments.
+ * RB_ERR_INVALID: hiredis refuses the format, or it makes an empty command.
+ * After a failure the pipeline is as it was.
+ */
+RB_API RB_MUST_CHECK rb_status rb_pipeline_append(rb_pipeline *pipeline,
+						  const char *format, ...);
+
+/*
+ * Appends a command given as an array. RB_ERR_INVALID: argc is below 1, or an
+ * argument is NULL but for one of length 0.
+ */
+RB_API RB_MUST_CHECK rb_status rb_pipeline_append_argv(rb_pipeline *pipeline,
+						       int argc,
+						       const char **argv,
+						       const size_t *argvlen);
+
+/*
+ * The number of commands collected. 0 for NULL.
+ */
+RB_API size_t rb_pipeline_count(const rb_pipeline *pipeline);
+
+/*
+ * rb_pipeline_chunked() with the commands collected, which stay.
+ */
+RB_API RB_MUST_CHECK rb_status rb_pipeline_run(rb_pipeline *pipeline,
+					       const rb_options *opts,
+					       rb_result **out);
+
+/*
+ * Forgets the commands collected.
+ */
+RB_API void rb_pipeline_clear(rb_pipeline *pipeline);
+
+RB_API void rb_pipeline_free(rb_pipeline *pipeline);
+
+/* ------------------------------------------------------------ streams -- */
+
+/*
+ * Batches that must not sit in memory: a source gives the entries one by one,
+ * and a sink takes the answers chunk by chunk, in the order of the entries.
+ * Memory stays at what a window of chunks takes, however long the stream.
+ *
+ * A source answers 1 with an entry, 0 at the end, and below 0 to stop; what it
+ * gives is copied before it is asked again. A sink answers below 0 to stop.
+ * What they are handed is valid during the call only. Both are called on the
+ * caller's thread while commands are in flight, and must not use the client;
+ * the deadline does not interrupt them. A bad entry ends the stream with
+ * RB_ERR_INVALID and its number.
+ *
+ * first is the number of the sink's first entry in the stream, from 0. Every
+ * entry that the source gave reaches the sink exactly once, with its status,
+ * unless the sink itself stops; that holds for entries that failed too. With
+ * RB_ERR_CANCELLED what is in flight is awaited, so that the connection stays
+ * in step; what the source had not been asked for is not counted anywhere.
+ *
+ * RB_OK: every entry was answered. RB_ERR_PARTIAL: some failed, as the sink
+ * (or on_chunk) was told. Otherwise what ended the stream. stats may be NULL;
+ * set its struct_size.
+ */
+typedef int rb_source(void *arg, rb_slice *key);
+typedef int rb_pair_source(void *arg, rb_slice *key, rb_slice *value);
+typedef int rb_command_source(void *arg, rb_command *command);
+typedef int rb_sink(void *arg, size_t first, const rb_slice *keys,
+		    const rb_slice *values, const rb_status *statuses,
+		    size_t n);
+/* replies[i] is NULL when the command was not answered. */
+typedef int rb_reply_sink(void *arg, size_t first,
+			  const struct redisReply *const *replies,
+			  const rb_status *statuses, size_t n);
+
+/*
+ * Reads the keys of a source with MGET; the values go to take.
+ */
+RB_API RB_MUST_CHECK rb_status rb_mget_stream(rb_client *client,
+					      rb_source *next, void *next_arg,
+					      rb_sink *take, void *take_arg,
+					      const rb_options *opts,
+					      rb_stats *stats);
+
+/*
+ * Writes the pairs of a source as rb_mset_chunked() does. options.on_chunk is
+ * told the outcome of each chunk: first and count are numbers of the stream.
+ */
+RB_API RB_MUST_CHECK rb_status rb_mset_stream(rb_client *client,
+					      rb_pair_source *next,
+					      void *next_arg,
+					      const rb_options *opts,
+					      rb_stats *stats);
+
+/*
+ * Sends the commands of a source as rb_pipeline_chunked() does; the replies go
+ * to take. MULTI is refused here; RB_TRANSACTION makes a transaction of each
+ * chunk.
+ */
+RB_API RB_MUST_CHECK rb_status
+rb_pipeline_stream(rb_client *client, rb_command_source *next, void *next_arg,
+		   rb_reply_sink *take, void *take_arg, const rb_options *opts,
+		   rb_stats *stats);
 
 /* ------------------------------------------------------------- result -- */
 
@@ -401,12 +688,27 @@ RB_API RB_MUST_CHECK rb_status rb_hmget_chunked(
 RB_API size_t rb_result_count(const rb_result *res);
 
 /*
- * The value of entry i, owned by the result. It has len bytes and a NUL behind
+ * The value of entry i, owned by the result; for a pipeline, the text of a
+ * reply that is a string or a status. It has len bytes and a NUL behind
  * them that is not counted. data NULL: the server said nil, or there is no
  * value because the entry failed; rb_result_status() tells which. An empty
  * value has data and len 0. i out of range gives data NULL.
  */
 RB_API rb_slice rb_result_value(const rb_result *res, size_t i);
+
+/*
+ * The reply to command i of a pipeline, owned by the result; NULL: not
+ * answered, or no pipeline. Types of RESP3 have the numbers that hiredis 1.x
+ * gives them (REDIS_REPLY_MAP is 9), also with hiredis 0.14, whose redisReply
+ * has no member for a double: its text is in str.
+ */
+RB_API const struct redisReply *rb_result_reply(const rb_result *res, size_t i);
+
+/*
+ * The sum of the numbers of all chunks: fields added by HSET, keys removed,
+ * found or touched. 0 for NULL.
+ */
+RB_API int64_t rb_result_total(const rb_result *res);
 
 /*
  * How entry i went: RB_OK for a value and for nil. RB_ERR_INVALID: i is out of
@@ -415,7 +717,8 @@ RB_API rb_slice rb_result_value(const rb_result *res, size_t i);
 RB_API rb_status rb_result_status(const rb_result *res, size_t i);
 
 /*
- * What happened to entry i at the server. RB_NOT_SENT when i is out of range.
+ * What happened to entry i at the server, whatever became of the others in its
+ * chunk. RB_NOT_SENT when i is out of range.
  */
 RB_API rb_outcome rb_result_outcome(const rb_result *res, size_t i);
 
@@ -441,31 +744,6 @@ RB_API size_t rb_result_chunks(const rb_result *res);
  * in the order of their entries, and each entry is in one of them.
  */
 RB_API const rb_chunk *rb_result_chunk(const rb_result *res, size_t i);
-
-/*
- * What the call cost.
- */
-typedef struct rb_stats {
-	/* Set by the caller to sizeof(rb_stats); 0 counts as that of the first
-	 * release. */
-	size_t struct_size;
-	/* Commands sent, as providers bill them: an MGET is one. */
-	uint64_t commands;
-	/* Entries in them. */
-	uint64_t keys;
-	/* Bytes written to and read from the connection. */
-	uint64_t request_bytes;
-	uint64_t reply_bytes;
-	/* How many times the call had to wait for an answer before it could
-	 * send something that depended on it: a loop that awaits each of 100
-	 * chunks has 100, a window of 4 has 25. */
-	uint64_t round_trips;
-	/* Always 0 in this release, which sends nothing twice. */
-	uint64_t retries;
-	uint64_t splits;
-	uint64_t redirects;
-	uint64_t reconnects;
-} rb_stats;
 
 /*
  * Fills in as many members as out->struct_size has room for. RB_ERR_INVALID:

@@ -1,0 +1,47 @@
+/*
+ * hiredis replies, built from tokens in memory that is freed all at once:
+ * the structures lie in an arena, the texts where they were received.
+ *
+ * The types of RESP3 have the numbers that hiredis 1.x gives them, with any
+ * hiredis. hiredis 0.14 has no member for a double: its text is in str.
+ */
+#ifndef RBI_REPLY_H
+#define RBI_REPLY_H
+
+#include "reader.h"
+#include "slab.h"
+
+struct redisReply;
+typedef struct rbi_reply_node rbi_reply_node;
+
+/* An aggregate whose elements are still coming. */
+typedef struct rbi_reply_frame {
+	rbi_reply_node *node;
+	rbi_reply_node *first;
+	rbi_reply_node *last;
+	int64_t left;
+} rbi_reply_frame;
+
+typedef struct rbi_reply_builder {
+	rbi_slabs *memory;
+	unsigned depth;
+	rbi_reply_frame frames[RBI_READER_DEPTH];
+} rbi_reply_builder;
+
+void rbi_reply_init(rbi_reply_builder *b, rbi_slabs *memory);
+
+/*
+ * Takes the next token. *whole is the reply once its last token was taken,
+ * otherwise NULL. RB_ERR_NOMEM: the builder cannot go on.
+ */
+rb_status rbi_reply_take(rbi_reply_builder *b, rbi_token_kind kind,
+			 const rbi_token *t,
+			 const struct redisReply **whole) RBI_MUST_CHECK;
+
+/* Whether it is an array whose first element is not nil. */
+bool rbi_reply_has_element(const struct redisReply *reply);
+
+/* The text of a string, a status or an error; data NULL: it has none. */
+rb_slice rbi_reply_text(const struct redisReply *reply);
+
+#endif

@@ -63,11 +63,12 @@ void rbt_request_filled(rbt_request *r, size_t n)
 /* A line "<mark>number\r\n" at pos: 1 and past it, 0: not there yet, -1. */
 static int read_number(rbt_request *r, char mark, size_t *number)
 {
-	const char *at = r->buf + r->pos;
 	size_t n = r->len - r->pos, i = 1, value = 0;
+	const char *at;
 
 	if (n == 0)
 		return 0;
+	at = r->buf + r->pos;
 	if (at[0] != mark)
 		return -1;
 	for (; i < n && at[i] >= '0' && at[i] <= '9'; i++) {

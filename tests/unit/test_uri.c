@@ -1,0 +1,348 @@
+#include "alloc.h"
+#include "count.h"
+#include "unit.h"
+#include "uri.h"
+
+typedef struct uri_case {
+	const char *text;
+	const char *host;
+	unsigned port;
+	const char *path;
+	const char *user;
+	const char *password;
+	unsigned db;
+} uri_case;
+
+static void check_text(const char *uri, const char *got, const char *want)
+{
+	if (got == NULL || want == NULL)
+		assert_true(got == want);
+	else if (strcmp(got, want) != 0)
+		fail_msg("%s: \"%s\", not \"%s\"", uri, got, want);
+}
+
+static void check_parts(const uri_case *c)
+{
+	const char *problem = NULL;
+	rbi_uri uri;
+	rb_status status =
+		rbi_uri_parse(&uri, c->text, &rbi_alloc_default, &problem);
+
+	if (status != RB_OK)
+		fail_msg("%s: %s", c->text, problem);
+	check_text(c->text, uri.host, c->host);
+	check_text(c->text, uri.path, c->path);
+	check_text(c->text, uri.user, c->user);
+	check_text(c->text, uri.password, c->password);
+	if (c->host != NULL)
+		assert_int_equal(uri.port, c->port);
+	assert_int_equal(uri.db, c->db);
+	rbi_uri_fini(&uri, &rbi_alloc_default);
+	assert_null(uri.text);
+	assert_null(uri.password);
+}
+
+static void test_tcp_uris_are_taken_apart(void **state)
+{
+	static const uri_case cases[] = {
+		{ "redis://h", "h", 6379, NULL, NULL, NULL, 0 },
+		{ "redis://h/", "h", 6379, NULL, NULL, NULL, 0 },
+		{ "REDIS://h", "h", 6379, NULL, NULL, NULL, 0 },
+		{ "redis://h:1", "h", 1, NULL, NULL, NULL, 0 },
+		{ "redis://h:65535/3", "h", 65535, NULL, NULL, NULL, 3 },
+		{ "redis://10.0.0.1:7000", "10.0.0.1", 7000, NULL, NULL, NULL,
+		  0 },
+		{ "redis://h/15", "h", 6379, NULL, NULL, NULL, 15 },
+		{ "redis://:pw@h", "h", 6379, NULL, NULL, "pw", 0 },
+		{ "redis://u:pw@h:7/1", "h", 7, NULL, "u", "pw", 1 },
+		{ "redis://:@h", "h", 6379, NULL, NULL, NULL, 0 },
+		{ "redis://u:p:q@h", "h", 6379, NULL, "u", "p:q", 0 },
+		{ "redis://u:p@q@h", "h", 6379, NULL, "u", "p@q", 0 },
+		{ "redis://u%40:p%2f%3A%25@h", "h", 6379, NULL, "u@", "p/:%",
+		  0 },
+		{ "redis://:%C3%a9%20@h", "h", 6379, NULL, NULL, "\xc3\xa9 ",
+		  0 },
+		{ "redis://[::1]", "::1", 6379, NULL, NULL, NULL, 0 },
+		{ "redis://[::1]:7/2", "::1", 7, NULL, NULL, NULL, 2 },
+		{ "redis://u:p@[fe80::1%eth0]:7", "fe80::1%eth0", 7, NULL, "u",
+		  "p", 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_parts(&cases[i]);
+}
+
+static void test_unix_uris_are_taken_apart(void **state)
+{
+	static const uri_case cases[] = {
+		{ "unix:///a/b.sock", NULL, 0, "/a/b.sock", NULL, NULL, 0 },
+		{ "UNIX:///a", NULL, 0, "/a", NULL, NULL, 0 },
+		{ "unix:///a?db=2", NULL, 0, "/a", NULL, NULL, 2 },
+		{ "unix://:pw@/a", NULL, 0, "/a", NULL, "pw", 0 },
+		{ "unix://u:p%40@/a?db=0", NULL, 0, "/a", "u", "p@", 0 },
+		{ "unix:///a%20b%3fc", NULL, 0, "/a b?c", NULL, NULL, 0 },
+		{ "unix:///with@sign", NULL, 0, "/with@sign", NULL, NULL, 0 },
+		{ "unix:///with:colon", NULL, 0, "/with:colon", NULL, NULL, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_parts(&cases[i]);
+}
+
+typedef struct bad_case {
+	const char *text;
+	const char *words; /* stands in the problem */
+} bad_case;
+
+static void check_refused(const bad_case *c, rb_status want)
+{
+	const char *problem = NULL;
+	rbi_uri uri;
+	rb_status status =
+		rbi_uri_parse(&uri, c->text, &rbi_alloc_default, &problem);
+
+	if (status != want)
+		fail_msg("%s: %s", c->text, rb_status_text(status));
+	assert_non_null(problem);
+	if (strstr(problem, c->words) == NULL)
+		fail_msg("%s: %s", c->text, problem);
+	assert_null(uri.text);
+}
+
+static void test_bad_uris_are_refused_in_words(void **state)
+{
+	static const bad_case cases[] = {
+		{ NULL, "NULL" },
+		{ "", "neither" },
+		{ "h", "neither" },
+		{ "redis:", "neither" },
+		{ "redis:/h", "neither" },
+		{ "http://h", "neither" },
+		{ "127.0.0.1:6379", "neither" },
+		{ "redis://", "host" },
+		{ "redis:///1", "host" },
+		{ "redis://:7", "host" },
+		{ "redis://u:p@", "host" },
+		{ "redis://[]", "host" },
+		{ "redis://[::1", "bracket" },
+		{ "redis://[::1]x", "bracket" },
+		{ "redis://[::1]x:7", "bracket" },
+		{ "redis://h:", "port" },
+		{ "redis://h:0", "port" },
+		{ "redis://h:65536", "port" },
+		{ "redis://h:70000", "port" },
+		{ "redis://h:4294967297", "port" },
+		{ "redis://h:99999999999999999999", "port" },
+		{ "redis://h:-1", "port" },
+		{ "redis://h:+1", "port" },
+		{ "redis://h: 1", "port" },
+		{ "redis://h:1x", "port" },
+		{ "redis://::1", "port" },
+		{ "redis://h/x", "database" },
+		{ "redis://h/-1", "database" },
+		{ "redis://h/1/2", "database" },
+		{ "redis://h/4294967296", "database" },
+		{ "redis://h/99999999999999999999", "database" },
+		{ "redis://h?db=1", "part" },
+		{ "redis://h/1?x=y", "part" },
+		{ "redis://h#x", "part" },
+		{ "redis://user@h", "password" },
+		{ "redis://user:@h", "password" },
+		{ "redis://@h", "password" },
+		{ "redis://u:%@h", "escape" },
+		{ "redis://u:%4@h", "escape" },
+		{ "redis://u:%zz@h", "escape" },
+		{ "redis://u%:p@h", "escape" },
+		{ "redis://u:a%00b@h", "escape" },
+		{ "unix://", "absolute" },
+		{ "unix://a/b", "absolute" },
+		{ "unix://u:p@a", "absolute" },
+		{ "unix:///a%2", "escape" },
+		{ "unix:///a%00b", "escape" },
+		{ "unix:///a?db=", "database" },
+		{ "unix:///a?db=x", "database" },
+		{ "unix:///a?db=1&x=2", "database" },
+		{ "unix:///a?x=1", "part" },
+		{ "unix:///a?", "part" },
+		{ "unix:///a#x", "part" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_refused(&cases[i], RB_ERR_INVALID);
+}
+
+static void test_known_schemes_that_are_not_built_are_unsupported(void **state)
+{
+	static const bad_case cases[] = {
+		{ "rediss://h", "TLS" },
+		{ "REDISS://h", "TLS" },
+		{ "redis+cluster://h1:1,h2:2", "cluster" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_refused(&cases[i], RB_ERR_UNSUPPORTED);
+}
+
+static void test_schemes_that_only_begin_alike_are_not_known(void **state)
+{
+	static const bad_case cases[] = {
+		{ "redissss://h", "neither" },
+		{ "rediss", "neither" },
+		{ "redis+clusters://h", "neither" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_refused(&cases[i], RB_ERR_INVALID);
+}
+
+static void test_a_socket_path_may_have_107_bytes(void **state)
+{
+	char text[200] = "unix://";
+	const char *problem = NULL;
+	rbi_uri uri;
+	size_t begin = strlen(text);
+
+	(void)state;
+	memset(text + begin, '/', RBI_URI_PATH_MAX + 1);
+	text[begin + RBI_URI_PATH_MAX] = '\0';
+	assert_status(rbi_uri_parse(&uri, text, &rbi_alloc_default, &problem),
+		      RB_OK);
+	assert_int_equal(strlen(uri.path), 107);
+	rbi_uri_fini(&uri, &rbi_alloc_default);
+	text[begin + RBI_URI_PATH_MAX] = '/';
+	assert_status(rbi_uri_parse(&uri, text, &rbi_alloc_default, &problem),
+		      RB_ERR_INVALID);
+	assert_non_null(strstr(problem, "too long (max 107)"));
+}
+
+static void test_a_problem_repeats_no_part_of_the_uri(void **state)
+{
+	static const char *const texts[] = {
+		"redis://zorro:qvzx%@h",   "redis://zorro:qvzx@h:wxq",
+		"redis://zorro:qvzx@",	   "redis://zorro:qvzx@h/wxq",
+		"unix://zorro:qvzx@zorro", "zorro://qvzx",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(texts); i++) {
+		const char *problem = rb_uri_problem(texts[i]);
+
+		assert_non_null(problem);
+		assert_null(strstr(problem, "zorro"));
+		assert_null(strstr(problem, "qvzx"));
+		assert_null(strstr(problem, "wxq"));
+	}
+}
+
+static void test_the_public_check_agrees(void **state)
+{
+	(void)state;
+	assert_null(rb_uri_problem("redis://u:p@h:1/2"));
+	assert_null(rb_uri_problem("unix:///a"));
+	assert_non_null(rb_uri_problem(NULL));
+	assert_non_null(rb_uri_problem("redis://h:0"));
+	assert_non_null(rb_uri_problem("rediss://h"));
+}
+
+static void test_the_text_itself_is_not_changed(void **state)
+{
+	char text[] = "redis://u%40:p%2f@h:7/3";
+	const char *problem = NULL;
+	rbi_uri uri;
+
+	(void)state;
+	assert_status(rbi_uri_parse(&uri, text, &rbi_alloc_default, &problem),
+		      RB_OK);
+	assert_string_equal(text, "redis://u%40:p%2f@h:7/3");
+	rbi_uri_fini(&uri, &rbi_alloc_default);
+}
+
+static void test_without_memory_nothing_is_left(void **state)
+{
+	const char *problem = NULL;
+	rbt_count count;
+	rbi_uri uri;
+
+	(void)state;
+	rbt_count_init(&count);
+	count.fail_at = 1;
+	assert_status(
+		rbi_uri_parse(&uri, "redis://h", &count.allocator, &problem),
+		RB_ERR_NOMEM);
+	assert_null(uri.text);
+	rbi_uri_fini(&uri, &count.allocator);
+}
+
+/* Remembers what was in the last block when it was freed. */
+static char freed[64];
+
+static void *keep_alloc(void *arg, size_t size)
+{
+	(void)arg;
+	assert_true(size <= sizeof(freed));
+	return malloc(sizeof(freed));
+}
+
+static void *keep_realloc(void *arg, void *ptr, size_t size)
+{
+	(void)arg;
+	return realloc(ptr, size);
+}
+
+static void keep_free(void *arg, void *ptr)
+{
+	(void)arg;
+	memcpy(freed, ptr, sizeof("u:secret@h"));
+	free(ptr);
+}
+
+static void test_the_password_is_wiped_before_it_is_freed(void **state)
+{
+	static const char zeros[sizeof("u:secret@h")];
+	const rb_allocator a = { keep_alloc, keep_realloc, keep_free, NULL };
+	const char *problem = NULL;
+	rbi_uri uri;
+
+	(void)state;
+	memset(freed, 'x', sizeof(freed));
+	assert_status(rbi_uri_parse(&uri, "redis://u:secret@h", &a, &problem),
+		      RB_OK);
+	rbi_uri_fini(&uri, &a);
+	assert_memory_equal(freed, zeros, sizeof(zeros));
+	memset(freed, 'x', sizeof(freed));
+	assert_status(rbi_uri_parse(&uri, "redis://u:secret@:", &a, &problem),
+		      RB_ERR_INVALID);
+	assert_memory_equal(freed, zeros, sizeof(zeros) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tcp_uris_are_taken_apart),
+		cmocka_unit_test(test_unix_uris_are_taken_apart),
+		cmocka_unit_test(test_bad_uris_are_refused_in_words),
+		cmocka_unit_test(
+			test_known_schemes_that_are_not_built_are_unsupported),
+		cmocka_unit_test(
+			test_schemes_that_only_begin_alike_are_not_known),
+		cmocka_unit_test(test_a_socket_path_may_have_107_bytes),
+		cmocka_unit_test(test_a_problem_repeats_no_part_of_the_uri),
+		cmocka_unit_test(test_the_public_check_agrees),
+		cmocka_unit_test(test_the_text_itself_is_not_changed),
+		cmocka_unit_test(test_without_memory_nothing_is_left),
+		cmocka_unit_test(test_the_password_is_wiped_before_it_is_freed),
+	};
+
+	return cmocka_run_group_tests_name("uri", tests, NULL, NULL);
+}

@@ -183,12 +183,14 @@ static void settle_answered(rbi_engine *e, uint64_t now_us)
 static rb_chunk *split_lost(rbi_engine *e, const rbi_flight *flight,
 			    rb_chunk *chunk)
 {
+	uint64_t sent = e->lane->sent - flight->begin;
 	rb_chunk *halves;
+	size_t bytes;
 	size_t n;
 
 	if (e->batch->form == RBI_FORM_GATHER || e->batch->transaction)
 		return chunk;
-	n = rbi_plan_sent(&flight->parcel.cut, e->lane->sent - flight->begin);
+	n = rbi_plan_sent(&flight->parcel.cut, sent, &bytes);
 	if (n == 0)
 		return chunk;
 	count_sent(e, n, n);
@@ -198,6 +200,13 @@ static rb_chunk *split_lost(rbi_engine *e, const rbi_flight *flight,
 		return chunk;
 	}
 	halves[0].outcome = RB_UNKNOWN;
+	halves[0].request_bytes = bytes;
+	halves[1].request_bytes -= bytes;
+	halves[1].reply_bytes = 0;
+	if (sent == bytes) {
+		halves[1].attempts = 0;
+		halves[1].status = RB_ERR_SKIPPED;
+	}
 	tell(e, &halves[0]);
 	return &halves[1];
 }

@@ -11,9 +11,9 @@
 #ifndef RBI_INTAKE_H
 #define RBI_INTAKE_H
 
+#include "crate.h"
 #include "feed.h"
 
-typedef struct rbi_crate rbi_crate;
 typedef struct rbi_intake rbi_intake;
 
 struct rbi_intake {
@@ -43,7 +43,8 @@ struct rbi_intake {
 	const char *strings[2];
 	size_t lens[2];
 	rb_command command;
-	rb_chunk reports[2];
+	rb_chunk reports[2]; /* the second only after a split */
+	size_t split;	     /* entries that reports[0] covers then; 0: all */
 	char why[160];
 };
 

@@ -79,18 +79,19 @@ rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first, const rbi_bounds *bounds)
 	return cut;
 }
 
-size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent)
+size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent, size_t *bytes)
 {
 	size_t end = cut->first + cut->count;
 	size_t i = cut->first;
-	uint64_t bytes = 0;
 
+	*bytes = 0;
 	while (i < end) {
 		size_t unit = rbi_batch_unit(cut->batch, i);
+		size_t size = unit_size(cut->batch, i, unit);
 
-		bytes += unit_size(cut->batch, i, unit);
-		if (bytes > sent)
+		if (size > sent - *bytes)
 			break;
+		*bytes += size;
 		i += unit;
 	}
 	return i - cut->first;

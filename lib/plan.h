@@ -54,7 +54,7 @@ static inline bool rbi_sizer_add(rbi_sizer *s, size_t count, size_t size)
 		s->longer *= 10;
 		need = rbi_add_sat(need, 1);
 	}
-	if (RBI_UNLIKELY(need > s->room || s->count >= s->max_count)) {
+	if (RBI_UNLIKELY(need > s->room || s->count > s->max_count - count)) {
 		if (s->count > 0)
 			return false;
 		s->room = need;
@@ -74,8 +74,9 @@ rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
 
 /*
  * How many entries of a cut, which is one command for each, have left with the
- * first sent bytes of it. Those of a unit leave together.
+ * first sent bytes of it, and how many bytes those are. Those of a unit leave
+ * together.
  */
-size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent);
+size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent, size_t *bytes);
 
 #endif

@@ -4,6 +4,7 @@
 #include "live.h"
 #include "tick.h"
 
+#include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -226,6 +227,17 @@ static void test_a_socket_path_above_an_address_is_refused(void **state)
 	assert_null(rb);
 }
 
+/* A system without a hosts file may not even know itself. */
+static bool is_known(const char *host)
+{
+	struct addrinfo *list;
+
+	if (getaddrinfo(host, NULL, NULL, &list) != 0)
+		return false;
+	freeaddrinfo(list);
+	return true;
+}
+
 static void test_a_host_is_tried_at_each_address(void **state)
 {
 	rbt_live *live = rbt_live_use(state);
@@ -234,7 +246,10 @@ static void test_a_host_is_tried_at_each_address(void **state)
 	fill_databases(live);
 	rbt_live_open_uri(live, NULL, "redis://localhost:%d/3",
 			  rbt_server_port(live->server));
-	want_where(live, "three");
+	if (is_known("localhost"))
+		want_where(live, "three");
+	else
+		want_unconnected(live, "localhost");
 }
 
 static void test_an_ipv6_address_is_told_in_brackets(void **state)

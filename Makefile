@@ -291,13 +291,21 @@ install: $(static_lib) $(shared_lib) ## below $(DESTDIR)$(prefix); runs no ldcon
 	$(quiet)chmod 644 $(DESTDIR)$(pkgconfigdir)/redisbatch.pc
 	$(quiet)$(INSTALL) -m 644 $(wildcard README.md LICENSE) $(DESTDIR)$(docdir)
 
+# A prefix of its own goes with what was in it, unless other things are there;
+# the system's folders stay.
+ifeq ($(filter /usr /usr/local,$(prefix)),)
+own_folders = $(includedir) $(libdir) $(datarootdir)/doc $(datarootdir) \
+	$(prefix)
+endif
+
 uninstall: ## take away what install put there
 	$(quiet)rm -f $(DESTDIR)$(includedir)/redisbatch/redisbatch.h \
 		$(DESTDIR)$(libdir)/libredisbatch.a \
 		$(addprefix $(DESTDIR)$(libdir)/,$(so_link) $(so_name) $(so_file)) \
 		$(DESTDIR)$(pkgconfigdir)/redisbatch.pc \
 		$(DESTDIR)$(docdir)/README.md $(DESTDIR)$(docdir)/LICENSE
-	$(quiet)for dir in $(includedir)/redisbatch $(pkgconfigdir) $(docdir); do \
+	$(quiet)for dir in $(includedir)/redisbatch $(pkgconfigdir) $(docdir) \
+			$(own_folders); do \
 		rmdir "$(DESTDIR)$$dir" 2>/dev/null || :; \
 	done
 

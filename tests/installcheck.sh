@@ -78,6 +78,7 @@ use() {
 }
 
 check_gone() {
+	[ -e "$prefix" ] || return 0
 	left=$(find "$prefix" ! -type d -o -name '*redisbatch*')
 	if [ -n "$left" ]; then
 		echo "installcheck: uninstall left:" >&2

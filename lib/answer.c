@@ -145,7 +145,7 @@ static const char *wrong_element(rbi_token_kind kind)
 	return "answered by something other than a value";
 }
 
-/* Takes strings for as long as there is nothing but strings. */
+/* Takes values for as long as there is nothing but strings and nils. */
 static void read_run(rbi_answer *a, rbi_reader *r)
 {
 	rbi_entry *begin = &a->entries[a->seen];
@@ -157,13 +157,18 @@ static void read_run(rbi_answer *a, rbi_reader *r)
 	if (r->depth != 1 || !rbi_reader_in_run(r))
 		return;
 	run = rbi_run_begin(r);
-	while (rbi_run_next(&run, &data, &len))
+	while (rbi_run_next(&run, &data, &len)) {
+		if (data == NULL) {
+			rbi_entry_set(entry++, RBI_STATE_NIL, NULL, 0);
+			continue;
+		}
 		rbi_entry_set(entry++, RBI_STATE_VALUE, data, len);
+		a->keep = run.pos;
+	}
 	if (entry == begin)
 		return;
 	rbi_run_end(&run, r);
 	a->seen += (size_t)(entry - begin);
-	a->keep = r->pos;
 }
 
 static void read_value(rbi_answer *a, rbi_reader *r, rbi_token_kind kind,

@@ -54,7 +54,8 @@ static inline bool rbi_sizer_add(rbi_sizer *s, size_t count, size_t size)
 		s->longer *= 10;
 		need = rbi_add_sat(need, 1);
 	}
-	if (RBI_UNLIKELY(need > s->room || s->count > s->max_count - count)) {
+	if (RBI_UNLIKELY(need > s->room ||
+			 rbi_add_sat(s->count, count) > s->max_count)) {
 		if (s->count > 0)
 			return false;
 		s->room = need;

@@ -98,12 +98,12 @@ static inline void rbi_reader_window(rbi_reader *r, char *pos, char *end)
 rbi_token_kind rbi_reader_next(rbi_reader *r, rbi_token *token);
 
 /*
- * The short way through a run of strings, for a loop that keeps all of this in
- * registers: begin, next for as long as it answers true, end.
+ * The short way through a run of strings and nils, for a loop that keeps all of
+ * this in registers: begin, next for as long as it answers true, end.
  *
  * next takes the next element of the innermost frame if it is one more string,
- * not the last, not empty, and has arrived whole. False: nothing was taken, and
- * rbi_reader_next() is to look at it after end.
+ * not empty, or a nil (data is NULL), and not the last, and has arrived whole.
+ * False: nothing was taken, and rbi_reader_next() is to look at it after end.
  */
 typedef struct rbi_run {
 	char *pos;
@@ -129,6 +129,19 @@ static inline rbi_run rbi_run_begin(const rbi_reader *r)
 	return run;
 }
 
+static inline bool rbi_run_nil(rbi_run *run, char **data, size_t *len)
+{
+	const char *p = run->pos;
+
+	if (p[1] != '-' || p[2] != '1' || p[3] != '\r' || p[4] != '\n')
+		return false;
+	*data = NULL;
+	*len = 0;
+	run->pos += 5;
+	run->left--;
+	return true;
+}
+
 static inline bool rbi_run_next(rbi_run *run, char **data, size_t *len)
 {
 	const char *stop;
@@ -140,7 +153,7 @@ static inline bool rbi_run_next(rbi_run *run, char **data, size_t *len)
 		return false;
 	n = (unsigned)(unsigned char)p[1] - '0';
 	if (n - 1 > 8)
-		return false;
+		return rbi_run_nil(run, data, len);
 	p += 2;
 	stop = p + 8; /* nine digits fit in any size_t */
 	while ((digit = (unsigned)(unsigned char)*p - '0') <= 9) {

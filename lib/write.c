@@ -2,9 +2,13 @@
 
 /* ---------------------------------------------------------------- MSETEX -- */
 
-/* COMMAND INFO answers an array of one: nil if the command is not known. */
-static bool knows_command(rb_client *client, const rb_options *o,
-			  const char *name)
+/*
+ * COMMAND INFO answers an array of one: nil if the command is not known. A
+ * server that refuses to say is taken not to know it, since there is another
+ * way; only a connection that fails is a failure.
+ */
+static rb_status ask_for_command(rb_client *client, const rb_options *o,
+				 const char *name, bool *known)
 {
 	const char *argv[] = { "COMMAND", "INFO", name };
 	const rb_command command = { 3, argv, NULL };
@@ -14,28 +18,48 @@ static bool knows_command(rb_client *client, const rb_options *o,
 		.commands = &command,
 		.n = 1,
 	};
-	rb_options quiet = *o;
+	rb_options plain = *o;
 	rb_result *res = NULL;
-	bool known;
+	rb_status status;
 
-	quiet.on_chunk = NULL;
-	quiet.flags = 0;
-	known = rbi_call_batch(client, &quiet, &batch, &res) == RB_OK &&
-		rbi_reply_has_element(rb_result_reply(res, 0));
+	/* The caller's bounds are for the caller's entries. */
+	plain.on_chunk = NULL;
+	plain.flags = 0;
+	plain.max_value_bytes = RBI_ENCODE_MAX_ARG;
+	plain.max_result_bytes = SIZE_MAX;
+	status = rbi_call_batch(client, &plain, &batch, &res);
+	*known = rbi_reply_has_element(rb_result_reply(res, 0));
 	rb_result_free(res);
-	return known;
+	if (status != RB_ERR_PARTIAL && status != RB_ERR_SERVER)
+		return status;
+	client->error[0] = '\0';
+	return RB_OK;
 }
 
-/* A failure to ask is no failure of the call: the other way always works, and
- * a connection that is gone will show when it is used. */
-static bool has_msetex(rb_client *client, const rb_options *o)
+/* The question is a part of the call: leaves it what is left of its time. */
+static void spend(const rb_client *client, rb_options *o, uint64_t deadline_us)
 {
-	if (client->msetex == RBI_SUPPORT_UNKNOWN)
-		client->msetex = knows_command(client, o, "MSETEX") ?
-					 RBI_SUPPORT_YES :
-					 RBI_SUPPORT_NO;
-	client->error[0] = '\0';
-	return client->msetex == RBI_SUPPORT_YES;
+	uint64_t now = rbi_clock_now(client->clock);
+	uint64_t left = deadline_us > now ? deadline_us - now : 1;
+
+	if (deadline_us != RBI_NEVER)
+		o->timeout_ms = (uint32_t)((left + 999) / 1000);
+}
+
+static rb_status has_msetex(rb_client *client, rb_options *o, bool *has)
+{
+	uint64_t deadline_us = rbi_client_deadline(client, o);
+	rb_status status;
+
+	if (client->msetex == RBI_SUPPORT_UNKNOWN) {
+		status = ask_for_command(client, o, "MSETEX", has);
+		if (status != RB_OK)
+			return status;
+		client->msetex = *has ? RBI_SUPPORT_YES : RBI_SUPPORT_NO;
+		spend(client, o, deadline_us);
+	}
+	*has = client->msetex == RBI_SUPPORT_YES;
+	return RB_OK;
 }
 
 /* ----------------------------------------------------------------- pairs -- */
@@ -61,11 +85,12 @@ static rb_status check_options(rb_client *client, const rb_options *o)
 	return RB_OK;
 }
 
-rb_status rbi_write_pairs(rb_client *client, const rb_options *o, rbi_batch *b,
+rb_status rbi_write_pairs(rb_client *client, rb_options *o, rbi_batch *b,
 			  rbi_write_texts *texts)
 {
 	bool absent = (o->flags & RB_IF_ABSENT) != 0;
 	bool present = (o->flags & RB_IF_PRESENT) != 0;
+	bool msetex = false;
 	rb_status status = check_options(client, o);
 
 	if (status != RB_OK)
@@ -85,7 +110,11 @@ rb_status rbi_write_pairs(rb_client *client, const rb_options *o, rbi_batch *b,
 		add_tail(b, "PX");
 		add_tail(b, texts->expire);
 	}
-	if (!absent && !present && has_msetex(client, o)) {
+	if (!absent && !present)
+		status = has_msetex(client, o, &msetex);
+	if (status != RB_OK)
+		return status;
+	if (msetex) {
 		b->form = RBI_FORM_GATHER;
 		b->shape = RBI_SHAPE_INTEGER;
 		b->counted = true;

@@ -15,9 +15,10 @@ typedef struct rbi_write_texts {
 
 /*
  * Sets up b, without its entries, for writing pairs as o asks for; may ask the
- * server whether it knows MSETEX. texts must outlive b.
+ * server whether it knows MSETEX, the time for which is taken off that of o.
+ * texts must outlive b.
  */
-rb_status rbi_write_pairs(rb_client *client, const rb_options *o, rbi_batch *b,
+rb_status rbi_write_pairs(rb_client *client, rb_options *o, rbi_batch *b,
 			  rbi_write_texts *texts) RBI_MUST_CHECK;
 
 #endif

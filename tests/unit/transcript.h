@@ -167,6 +167,11 @@ static inline void read_run(transcript *t)
 		return;
 	run = rbi_run_begin(&t->reader);
 	while (rbi_run_next(&run, &data, &len)) {
+		if (data == NULL) {
+			say_word(t, "nil");
+			say_end(t, depth, false);
+			continue;
+		}
 		assert_int_equal(data[len], '\0');
 		say_word(t, "bulk");
 		say_data(t, data, len);

@@ -123,10 +123,12 @@ static const char *too_long(const rbi_reader *r)
 	return "the value is longer than max_value_bytes";
 }
 
-/* Errors that concern the connection concern the chunks to come, too. */
+/* Errors that concern more than their command concern the chunks to come, too.
+ * Only the commands of a pipeline are of many kinds. */
 static void heed_route(rbi_answer *a, const rbi_token *t)
 {
-	rbi_route route = rbi_route_error(t->data, t->len, true);
+	bool many = a->batch->shape == RBI_SHAPE_REPLIES;
+	rbi_route route = rbi_route_error(t->data, t->len, many);
 
 	if (route > a->route)
 		a->route = route;
@@ -305,9 +307,14 @@ static rbi_progress read_answer(rbi_answer *a, rbi_reader *r, rb_result *res,
  * MULTI was refused, so what followed ran by itself, or went into a
  * transaction of the caller's that was open already and is now executed.
  */
-static void multi_refused(rbi_answer *a, rbi_reader *r, const rbi_token *t)
+static void multi_refused(rbi_answer *a, rbi_reader *r, rb_result *res,
+			  const rbi_token *t)
 {
+	char text[256];
+
 	refuse(a, r, t);
+	rbi_print(text, sizeof(text), "MULTI was refused: %.200s", a->message);
+	a->message = rbi_result_note(res, RB_ERR_SERVER, text);
 	a->outcome = RB_UNKNOWN;
 	if (a->route < RBI_ROUTE_STOP)
 		a->route = RBI_ROUTE_STOP;
@@ -392,7 +399,7 @@ static rbi_progress read_token(rbi_answer *a, rbi_reader *r, rb_result *res,
 		return RBI_PROGRESS_MORE;
 	if (kind != RBI_TOKEN_ERROR)
 		return wrong(a, res, kind, "OK");
-	multi_refused(a, r, t);
+	multi_refused(a, r, res, t);
 	return RBI_PROGRESS_MORE;
 }
 

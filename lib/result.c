@@ -174,6 +174,7 @@ void rbi_result_seal(rb_result *res)
 	size_t c;
 	size_t i;
 
+	rbi_slabs_drop_spare(&res->bytes);
 	res->failed = 0;
 	res->total = 0;
 	for (c = 0; c < res->nchunks; c++) {

@@ -101,7 +101,7 @@ rb_slice rbi_entry_value(const rbi_entry *e);
 const char *rbi_result_note(rb_result *res, rb_status status,
 			    const char *message);
 
-/* Counts what failed, once all reports stand. */
+/* Counts what failed, once all reports stand, and frees what is not needed. */
 void rbi_result_seal(rb_result *res);
 
 #endif

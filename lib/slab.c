@@ -16,13 +16,21 @@ void rbi_slabs_init(rbi_slabs *s, const rb_allocator *allocator)
 {
 	s->allocator = allocator;
 	s->newest = NULL;
+	s->spare = NULL;
 	s->cap = 0;
+}
+
+void rbi_slabs_drop_spare(rbi_slabs *s)
+{
+	rbi_free(s->allocator, s->spare);
+	s->spare = NULL;
 }
 
 void rbi_slabs_fini(rbi_slabs *s)
 {
 	rbi_slab *slab = s->newest;
 
+	rbi_slabs_drop_spare(s);
 	while (slab != NULL) {
 		rbi_slab *next = slab->next;
 
@@ -35,7 +43,7 @@ void rbi_slabs_fini(rbi_slabs *s)
 
 void rbi_slabs_keep_newest(rbi_slabs *s)
 {
-	rbi_slabs older = { s->allocator, NULL, 0 };
+	rbi_slabs older = { .allocator = s->allocator };
 
 	if (s->newest == NULL)
 		return;
@@ -66,14 +74,26 @@ static rbi_slab *slab_new(rbi_slabs *s, size_t at_least)
 	slab->cap = cap;
 	slab->len = 0;
 	slab->warm = 0;
-	slab->next = s->newest;
+	slab->next = NULL;
 	return slab;
 }
 
 static void slab_push(rbi_slabs *s, rbi_slab *slab)
 {
+	slab->next = s->newest;
 	s->newest = slab;
 	s->cap = rbi_add_sat(s->cap, slab->cap);
+}
+
+/* The spare one if it is large enough. */
+static rbi_slab *next_slab(rbi_slabs *s, size_t at_least)
+{
+	rbi_slab *slab = s->spare;
+
+	if (slab == NULL || slab->cap < at_least)
+		return slab_new(s, at_least);
+	s->spare = NULL;
+	return slab;
 }
 
 rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
@@ -83,7 +103,7 @@ rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
 
 	if (old != NULL && old->cap - old->len >= need)
 		return RB_OK;
-	slab = slab_new(s, rbi_add_sat(tail, need));
+	slab = next_slab(s, rbi_add_sat(tail, need));
 	if (slab == NULL)
 		return RB_ERR_NOMEM;
 	if (tail > 0) {
@@ -95,21 +115,35 @@ rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
 	return RB_OK;
 }
 
-bool rbi_slabs_warm(rbi_slabs *s, size_t ahead)
+/* Touches a few of the pages up to end; false: all are. */
+static bool touch(rbi_slab *slab, size_t end)
 {
-	rbi_slab *slab = s->newest;
-	size_t end;
 	int pages;
 
-	if (slab == NULL)
-		return false;
-	end = slab->len + rbi_min(ahead, slab->cap - slab->len);
 	slab->warm = rbi_max(slab->warm, slab->len);
 	for (pages = 0; pages < WARM_PAGES && slab->warm < end; pages++) {
 		slab->bytes[slab->warm] = 0;
 		slab->warm += rbi_min(PAGE, slab->cap - slab->warm);
 	}
 	return pages > 0;
+}
+
+bool rbi_slabs_warm(rbi_slabs *s, size_t ahead)
+{
+	rbi_slab *slab = s->newest;
+	size_t left;
+
+	if (slab == NULL)
+		return false;
+	left = slab->cap - slab->len;
+	if (touch(slab, slab->len + rbi_min(ahead, left)))
+		return true;
+	if (ahead <= left)
+		return false;
+	if (s->spare == NULL)
+		s->spare = slab_new(s, 0);
+	return s->spare != NULL &&
+	       touch(s->spare, rbi_min(ahead - left, s->spare->cap));
 }
 
 void *rbi_slabs_take(rbi_slabs *s, size_t size)

@@ -32,10 +32,14 @@ struct rbi_slab {
 typedef struct rbi_slabs {
 	const rb_allocator *allocator;
 	rbi_slab *newest; /* NULL: none yet */
+	rbi_slab *spare;  /* taken ahead by warming; the next one */
 	size_t cap;	  /* of all slabs together */
 } rbi_slabs;
 
 void rbi_slabs_init(rbi_slabs *s, const rb_allocator *allocator);
+
+/* Frees what was taken ahead. */
+void rbi_slabs_drop_spare(rbi_slabs *s);
 
 /* Frees all slabs; init is not needed before the next use. */
 void rbi_slabs_fini(rbi_slabs *s);
@@ -55,9 +59,10 @@ void rbi_slabs_keep_newest(rbi_slabs *s);
 void rbi_slabs_reset(rbi_slabs *s);
 
 /*
- * Touches some of the next ahead bytes behind the used ones of the newest slab,
- * so that the system gives pages for them now and not while bytes are received.
- * False: nothing is left to touch.
+ * Touches some of the next ahead bytes behind the used ones, so that the system
+ * gives pages for them now and not while bytes are received. Where the newest
+ * slab ends before that, the next one is taken already. False: nothing is left
+ * to touch.
  */
 bool rbi_slabs_warm(rbi_slabs *s, size_t ahead);
 

@@ -1,6 +1,7 @@
 #include "allocations.h"
 
 #include "count.h"
+#include "reads.h"
 #include "series.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ bool rbt_allocations_print(const rbt_job *job)
 	rbt_count_init(&count);
 	options.allocator = &count.allocator;
 	counted.options = &options;
-	rbt_method_measure(&rbt_method_library, &counted, NULL, NULL, &sample);
+	rbt_method_measure(&rbt_read_library, &counted, NULL, NULL, &sample);
 	if (!sample.done) {
 		fprintf(stderr, "bench: %s\n", sample.why);
 		return false;

@@ -10,6 +10,8 @@
  * prefix of their own, and are deleted at the end; nothing else is touched.
  */
 #include "interrupt.h"
+#include "pipelines.h"
+#include "reads.h"
 #include "run.h"
 #include "series.h"
 #include "server.h"
@@ -297,8 +299,8 @@ static void name_rows(demo *d)
 		"(c) loop of MGETs of 1,000", "(d) rb_mget_chunked"
 	};
 	static const rbt_method *const methods[METHODS] = {
-		&rbt_method_get_pipeline, &rbt_method_one_mget,
-		&rbt_method_mget_loop, &rbt_method_library
+		&rbt_gets_one_pipeline, &rbt_read_one_mget, &rbt_read_loop,
+		&rbt_read_library
 	};
 
 	for (size_t i = 0; i < METHODS; i++) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +15,16 @@ struct rbt_floor {
 	size_t *request_ends; /* of chunk i, from the beginning */
 	size_t *reply_ends;
 	size_t nchunks;
+	size_t commands;
 	char *buffer;
 };
 
-void rbt_floor_free(rbt_floor *f)
-{
-	if (!f)
-		return;
-	free(f->requests);
-	free(f->request_ends);
-	free(f->reply_ends);
-	free(f->buffer);
-	free(f);
-}
+/* Encodes the n entries from first on to at, gives the end, and adds the bytes
+ * of the answer. */
+typedef char *encode_fn(char *at, const rbt_job *job, size_t first, size_t n,
+			size_t *reply);
+
+/* ------------------------------------------------------------ encoding -- */
 
 static size_t put_line(char *out, char mark, size_t n)
 {
@@ -43,35 +39,100 @@ static char *put_bulk(char *at, const char *data, size_t len)
 	return at + len + 2;
 }
 
-static void encode(rbt_floor *f, const rbt_keys *keys, size_t value_len,
-		   size_t chunk)
+static char *put_key(char *at, const rbt_job *job, size_t i)
 {
-	char line[MAX_LINE], *at = f->requests;
-	size_t reply = 0, bulk = put_line(line, '$', value_len) + value_len + 2;
+	return put_bulk(at, job->keys->keys[i], job->keys->lens[i]);
+}
 
-	for (size_t c = 0, i = 0; c < f->nchunks; c++) {
-		size_t n = keys->n - i < chunk ? keys->n - i : chunk;
+/* Of the answer with one value. */
+static size_t value_bytes(const rbt_job *job)
+{
+	char line[MAX_LINE];
 
-		at += put_line(at, '*', n + 1);
-		at = put_bulk(at, "MGET", 4);
-		for (size_t end = i + n; i < end; i++)
-			at = put_bulk(at, keys->keys[i], keys->lens[i]);
-		reply += put_line(line, '*', n) + n * bulk;
+	return put_line(line, '$', job->value_len) + job->value_len + 2;
+}
+
+static char *encode_mget(char *at, const rbt_job *job, size_t first, size_t n,
+			 size_t *reply)
+{
+	char line[MAX_LINE];
+
+	at += put_line(at, '*', n + 1);
+	at = put_bulk(at, "MGET", 4);
+	for (size_t i = first; i < first + n; i++)
+		at = put_key(at, job, i);
+	*reply += put_line(line, '*', n) + n * value_bytes(job);
+	return at;
+}
+
+static char *encode_mset(char *at, const rbt_job *job, size_t first, size_t n,
+			 size_t *reply)
+{
+	at += put_line(at, '*', 2 * n + 1);
+	at = put_bulk(at, "MSET", 4);
+	for (size_t i = first; i < first + n; i++) {
+		at = put_key(at, job, i);
+		at = put_bulk(at, job->values->values[i + job->shift],
+			      job->value_len);
+	}
+	*reply += strlen("+OK\r\n");
+	return at;
+}
+
+static char *encode_gets(char *at, const rbt_job *job, size_t first, size_t n,
+			 size_t *reply)
+{
+	for (size_t i = first; i < first + n; i++) {
+		at += put_line(at, '*', 2);
+		at = put_bulk(at, "GET", 3);
+		at = put_key(at, job, i);
+	}
+	*reply += n * value_bytes(job);
+	return at;
+}
+
+static void encode(rbt_floor *f, const rbt_job *job, encode_fn *encode_chunk)
+{
+	char *at = f->requests;
+	size_t reply = 0;
+
+	for (size_t c = 0; c < f->nchunks; c++) {
+		size_t first = c * job->chunk, n = job->keys->n - first;
+
+		if (n > job->chunk)
+			n = job->chunk;
+		at = encode_chunk(at, job, first, n, &reply);
 		f->request_ends[c] = (size_t)(at - f->requests);
 		f->reply_ends[c] = reply;
 	}
 }
 
-rbt_floor *rbt_floor_new(const rbt_keys *keys, size_t value_len, size_t chunk)
+/* ---------------------------------------------------------- new, free -- */
+
+void rbt_floor_free(rbt_floor *f)
+{
+	if (!f)
+		return;
+	free(f->requests);
+	free(f->request_ends);
+	free(f->reply_ends);
+	free(f->buffer);
+	free(f);
+}
+
+/* What an entry takes besides its key is at most entry bytes. */
+static rbt_floor *floor_new(const rbt_job *job, encode_fn *encode_chunk,
+			    size_t entry)
 {
 	rbt_floor *f = calloc(1, sizeof(*f));
 	size_t bytes = MAX_LINE;
 
 	if (!f)
 		return NULL;
-	f->nchunks = (keys->n + chunk - 1) / chunk;
-	for (size_t i = 0; i < keys->n; i++)
-		bytes += keys->lens[i] + MAX_LINE;
+	f->nchunks = (job->keys->n + job->chunk - 1) / job->chunk;
+	f->commands = f->nchunks;
+	for (size_t i = 0; i < job->keys->n; i++)
+		bytes += job->keys->lens[i] + entry;
 	f->requests = malloc(bytes + 2 * MAX_LINE * f->nchunks);
 	f->request_ends = calloc(f->nchunks + 1, sizeof(size_t));
 	f->reply_ends = calloc(f->nchunks + 1, sizeof(size_t));
@@ -82,9 +143,30 @@ rbt_floor *rbt_floor_new(const rbt_keys *keys, size_t value_len, size_t chunk)
 	}
 	/* Touched beforehand: the floor pays for no fresh page. */
 	memset(f->buffer, 1, BUFFER);
-	encode(f, keys, value_len, chunk);
+	encode(f, job, encode_chunk);
 	return f;
 }
+
+rbt_floor *rbt_floor_new_mgets(const rbt_job *job)
+{
+	return floor_new(job, encode_mget, MAX_LINE);
+}
+
+rbt_floor *rbt_floor_new_msets(const rbt_job *job)
+{
+	return floor_new(job, encode_mset, 2 * MAX_LINE + job->value_len);
+}
+
+rbt_floor *rbt_floor_new_gets(const rbt_job *job)
+{
+	rbt_floor *f = floor_new(job, encode_gets, 2 * MAX_LINE);
+
+	if (f)
+		f->commands = job->keys->n;
+	return f;
+}
+
+/* -------------------------------------------------------------- moving -- */
 
 /* 1: moved some bytes, 0: not now, -1: lost. */
 static int move(int fd, char *bytes, size_t n, bool out, size_t *done)
@@ -114,7 +196,7 @@ static int send_window(rbt_floor *f, int fd, size_t answered, size_t *sent)
 }
 
 /* Bytes are asked for first, and waited for only when there are none. */
-bool rbt_floor_read(rbt_floor *f, int fd)
+static bool move_all(rbt_floor *f, int fd)
 {
 	struct pollfd pfd = { fd, POLLIN, 0 };
 	size_t sent = 0, got = 0, answered = 0;
@@ -133,5 +215,13 @@ bool rbt_floor_read(rbt_floor *f, int fd)
 		if (in == 0 && poll(&pfd, 1, -1) < 0 && errno != EINTR)
 			return false;
 	}
-	return got == f->reply_ends[f->nchunks - 1];
+	return f->nchunks == 0 || got == f->reply_ends[f->nchunks - 1];
+}
+
+bool rbt_floor_run(const rbt_job *job, rbt_held *held)
+{
+	(void)job;
+	held->commands = held->floor->commands;
+	return move_all(held->floor, held->ctx->fd) ||
+	       rbt_method_fail(held, "the floor lost its connection");
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# User-mode instructions per key, by callgrind: reading 20,000 keys of 100 bytes
-# with 1,000 in a chunk, request, reply and giving back together, less what a
-# run that reads no key needs.
+# User-mode instructions per entry, by callgrind: 20,000 keys of 100 bytes with
+# 1,000 in a chunk, request, reply and giving back together, less what a run
+# without a key needs.
 #
 #	tests/bench/instructions.sh build/release/bench/bench [keys [bytes]]
 set -eu
@@ -20,8 +20,8 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The instructions of reading $2 keys by method $1. The server and the process
-# that sets the keys are children, which write files of their own.
+# The instructions of method $1 for $2 keys. The server and the process that
+# sets the keys are children, which write files of their own.
 count() {
 	if ! valgrind --tool=callgrind --collect-atstart=no \
 		--toggle-collect=rbt_instructions_counted \
@@ -35,17 +35,22 @@ count() {
 		END { printf "%d\n", most }' "$dir/$1.$2".*
 }
 
-printf 'Instructions per key, %s keys of %s bytes\n' "$keys" "$bytes"
-for method in library hiredis; do
-	whole=$(count $method "$keys")
-	empty=$(count $method 0)
-	case $method in
-	library) name=rb_mget_chunked ;;
-	hiredis) name='hiredis, MGET loop' ;;
-	esac
-	awk -v name="$name" -v whole="$whole" -v empty="$empty" \
+show() {
+	whole=$(count "$1" "$keys")
+	empty=$(count "$1" 0)
+	awk -v name="$2" -v whole="$whole" -v empty="$empty" \
 		-v keys="$keys" 'BEGIN {
-		printf "%-24s %8.1f   (%d in all, %d for no key)\n", name,
+		printf "%-23s %8.1f   (%d in all, %d for no key)\n", name,
 			(whole - empty) / keys, whole, empty
 	}'
-done
+}
+
+printf 'Instructions per entry, %s values of %s bytes\n' "$keys" "$bytes"
+show rb_mget_chunked rb_mget_chunked
+show rb_mget_stream rb_mget_stream
+show hiredis-mget 'hiredis, MGET loop'
+show rb_mset_chunked rb_mset_chunked
+show hiredis-mset 'hiredis, MSET loop'
+show rb_pipeline_chunked rb_pipeline_chunked
+show rb_pipeline_stream rb_pipeline_stream
+show hiredis-gets 'hiredis, chunks of GETs'

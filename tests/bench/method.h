@@ -1,15 +1,18 @@
 /*
- * Ways to read the same keys, measured alike.
+ * Ways to do the same work, measured alike.
  *
- * Each method reads all keys and keeps all values until the last has come;
- * they are compared and given back afterwards. What is timed is the reading;
- * the processor time is that of reading and of giving back.
+ * What is timed is the work: reading all keys, setting them all, running all
+ * commands. The processor time is that of the work and of giving back what it
+ * left. A method either keeps all values until the last has come, to have them
+ * compared afterwards, or hands them on as they come; then its sink looks at
+ * them.
  */
 #ifndef RBT_METHOD_H
 #define RBT_METHOD_H
 
 #include "load.h"
 #include "target.h"
+#include "values.h"
 
 #include <redisbatch/redisbatch.h>
 
@@ -19,13 +22,21 @@
 
 struct rbt_floor;
 
-/* What is to be read, the same for all methods. */
+/* What is to be done, the same for all methods. */
 typedef struct rbt_job {
 	const rbt_target *target;
 	const rbt_keys *keys;
 	size_t value_len;
-	size_t chunk;		   /* keys per MGET of the methods that cut */
+	size_t chunk;		   /* entries a chunk, where methods cut */
 	const rb_options *options; /* for the library; NULL: defaults */
+	/* Streams only: how often the keys are gone through; 0: once. */
+	size_t laps;
+	/* Streams only: their sinks compare values whole, which takes longer
+	 * than looking at their lengths and first bytes. */
+	bool whole;
+	/* Writes only: key i is set to value i + shift. */
+	const rbt_values *values;
+	size_t shift;
 } rbt_job;
 
 /* What a method has in hand. */
@@ -35,8 +46,12 @@ typedef struct rbt_held {
 	size_t nreplies;
 	rb_client *client;
 	rb_result *result;
+	rb_command *gets; /* one for each key, and their arguments */
+	const char **argv;
+	size_t *lens;
 	struct rbt_floor *floor;
 	size_t commands;
+	size_t right; /* counted while the values went by */
 	char why[160];
 } rbt_held;
 
@@ -45,22 +60,15 @@ typedef struct rbt_method {
 	/* Before the clock starts; NULL: nothing to do. */
 	bool (*prepare)(const rbt_job *job, rbt_held *held);
 	/* Timed. False: held->why. */
-	bool (*read)(const rbt_job *job, rbt_held *held);
-	/* How many of the values are the right ones. */
-	size_t (*count_right)(const rbt_job *job, const rbt_held *held);
+	bool (*run)(const rbt_job *job, rbt_held *held);
+	/* How many of the entries are as they should be. */
+	size_t (*count_right)(const rbt_job *job, rbt_held *held);
 } rbt_method;
-
-extern const rbt_method rbt_method_get_pipeline; /* GETs in one pipeline */
-extern const rbt_method rbt_method_one_mget;
-extern const rbt_method rbt_method_mget_loop; /* one chunk after the other */
-extern const rbt_method rbt_method_mget_pipeline; /* all chunks appended */
-extern const rbt_method rbt_method_library;	  /* rb_mget_chunked */
-extern const rbt_method rbt_method_floor;	  /* floor.h */
 
 /* What one run cost. Small enough for one write to a pipe. */
 typedef struct rbt_sample {
 	bool done;	   /* false: why */
-	size_t right;	   /* values compared and found right */
+	size_t right;	   /* entries compared and found right */
 	uint64_t start_ns; /* of rbt_now_ns() */
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
@@ -69,14 +77,23 @@ typedef struct rbt_sample {
 	char why[160];
 } rbt_sample;
 
+/* Entries that a run of the job has. */
+size_t rbt_job_entries(const rbt_job *job);
+
 /* Connects and prepares. False: held->why. Ended by rbt_method_end() in both
  * cases. */
 bool rbt_method_begin(const rbt_method *method, const rbt_job *job,
 		      rbt_held *held);
 void rbt_method_end(rbt_held *held);
 
-/* Gives back the values that were read. */
+/* Gives back what the run left. */
 void rbt_method_release(rbt_held *held);
+
+/* For methods: puts the reason down. Always false. */
+bool rbt_method_fail(rbt_held *held, const char *why);
+
+/* For methods: a client of the library on held->ctx. */
+bool rbt_method_wrap(const rbt_job *job, rbt_held *held);
 
 /* Runs a method in this process. wait, if given, is called once all is ready,
  * just before the clock starts. */

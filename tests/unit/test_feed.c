@@ -1,0 +1,226 @@
+/*
+ * An array of entries as a feed: chunks out in order, reports in order.
+ */
+#include "alloc.h"
+#include "count.h"
+#include "feed.h"
+#include "writes.h"
+
+typedef struct fixture {
+	writes writes;
+	rbi_batch batch;
+	rbt_count count;
+	rb_result *res;
+	rbi_array_feed array;
+	rbi_feed *feed;
+	rbi_bounds bounds;
+} fixture;
+
+static void begin(fixture *f, size_t n, size_t chunk_keys)
+{
+	uint64_t seed = 42;
+
+	memset(f, 0, sizeof(*f));
+	rbt_count_init(&f->count);
+	writes_init(&f->writes, n, 10, &seed);
+	f->batch = writes_commands(&f->writes);
+	f->res = rbi_result_new(&f->count.allocator, n, 1, "node");
+	assert_non_null(f->res);
+	rbi_array_feed_init(&f->array, &f->batch, f->res);
+	f->feed = &f->array.feed;
+	f->bounds.keys = chunk_keys;
+	f->bounds.args = SIZE_MAX;
+	f->bounds.request_bytes = SIZE_MAX / 2;
+	f->bounds.reply_bytes = SIZE_MAX;
+}
+
+static void end(fixture *f)
+{
+	rb_result_free(f->res);
+	assert_int_equal(f->count.live_blocks, 0);
+	writes_fini(&f->writes);
+}
+
+static rbi_parcel next(fixture *f)
+{
+	rbi_parcel parcel;
+
+	assert_status(f->feed->ops->next(f->feed, &f->bounds, &parcel), RB_OK);
+	return parcel;
+}
+
+/* The reports cover all entries once. */
+static void check_reports(const fixture *f, const size_t *counts, size_t n)
+{
+	size_t at = 0;
+	size_t i;
+
+	assert_int_equal(rb_result_chunks(f->res), n);
+	for (i = 0; i < n; i++) {
+		const rb_chunk *chunk = rb_result_chunk(f->res, i);
+
+		assert_int_equal(chunk->first, at);
+		assert_int_equal(chunk->count, counts[i]);
+		at += counts[i];
+	}
+	assert_int_equal(at, f->batch.n);
+}
+
+static void test_chunks_come_out_in_order(void **state)
+{
+	static const size_t counts[] = { 4, 4, 2 };
+	fixture f;
+	size_t i;
+
+	(void)state;
+	begin(&f, 10, 4);
+	for (i = 0; i < 3; i++) {
+		rbi_parcel parcel;
+
+		assert_false(f.feed->ended);
+		parcel = next(&f);
+		assert_int_equal(parcel.cut.first, 4 * i);
+		assert_int_equal(parcel.cut.count, counts[i]);
+		assert_ptr_equal(parcel.entries, f.res->entries + 4 * i);
+		assert_ptr_equal(f.feed->ops->report(f.feed, &parcel),
+				 &f.res->chunks[i]);
+	}
+	assert_true(f.feed->ended);
+	assert_int_equal(next(&f).cut.count, 0);
+	check_reports(&f, counts, 3);
+	end(&f);
+}
+
+static void test_an_array_of_nothing_has_ended(void **state)
+{
+	fixture f;
+
+	(void)state;
+	begin(&f, 0, 4);
+	assert_true(f.feed->ended);
+	assert_int_equal(next(&f).cut.count, 0);
+	end(&f);
+}
+
+static void test_reports_are_found_after_splits_before_them(void **state)
+{
+	static const size_t counts[] = { 1, 3, 2, 2, 2 };
+	rbi_parcel parcels[3];
+	rb_chunk *report;
+	rb_chunk *rest;
+	fixture f;
+	size_t i;
+
+	(void)state;
+	begin(&f, 10, 4);
+	for (i = 0; i < 3; i++)
+		parcels[i] = next(&f);
+	for (i = 0; i < 2; i++) {
+		report = f.feed->ops->report(f.feed, &parcels[i]);
+		assert_int_equal(report->first, parcels[i].cut.first);
+		report = f.feed->ops->split(f.feed, report, i + 1);
+		assert_non_null(report);
+		rest = report + 1;
+		assert_int_equal(report->first, parcels[i].cut.first);
+		assert_int_equal(report->count, i + 1);
+		assert_int_equal(rest->first, parcels[i].cut.first + i + 1);
+		assert_int_equal(rest->count, 3 - i);
+	}
+	report = f.feed->ops->report(f.feed, &parcels[2]);
+	assert_int_equal(report->first, 8);
+	check_reports(&f, counts, 5);
+	end(&f);
+}
+
+static void test_a_chunk_put_back_is_given_out_again(void **state)
+{
+	static const size_t counts[] = { 4, 3, 3 };
+	rbi_parcel parcel;
+	fixture f;
+
+	(void)state;
+	begin(&f, 10, 4);
+	(void)next(&f);
+	parcel = next(&f);
+	f.feed->ops->put_back(f.feed, &parcel);
+	assert_int_equal(rb_result_chunks(f.res), 1);
+	f.bounds.keys = 3;
+	parcel = next(&f);
+	assert_int_equal(parcel.cut.first, 4);
+	assert_int_equal(parcel.cut.count, 3);
+	parcel = next(&f);
+	assert_true(f.feed->ended);
+	/* The last one, too. */
+	f.feed->ops->put_back(f.feed, &parcel);
+	assert_false(f.feed->ended);
+	parcel = next(&f);
+	assert_true(f.feed->ended);
+	check_reports(&f, counts, 3);
+	end(&f);
+}
+
+static void test_the_rest_is_cut_and_told_why(void **state)
+{
+	static const size_t counts[] = { 4, 4, 2 };
+	fixture f;
+	size_t i;
+
+	(void)state;
+	begin(&f, 10, 4);
+	(void)next(&f);
+	f.feed->ops->rest(f.feed, &f.bounds, "because");
+	assert_true(f.feed->ended);
+	check_reports(&f, counts, 3);
+	for (i = 1; i < 3; i++) {
+		const rb_chunk *chunk = rb_result_chunk(f.res, i);
+
+		assert_string_equal(chunk->message, "because");
+		assert_status(chunk->status, RB_ERR_SKIPPED);
+		assert_outcome(chunk->outcome, RB_NOT_SENT);
+		assert_int_equal(
+			chunk->request_bytes,
+			chunk_size(&f.batch, chunk->first, chunk->count));
+	}
+	assert_int_equal(next(&f).cut.count, 0);
+	end(&f);
+}
+
+static void test_without_memory_the_rest_is_one_report(void **state)
+{
+	fixture f;
+	rbi_parcel parcel;
+	size_t total = 0;
+	size_t i;
+
+	(void)state;
+	begin(&f, 1000, 1);
+	f.count.fail_at = f.count.asked + 1;
+	f.count.fail_on = 1;
+	while (f.feed->ops->next(f.feed, &f.bounds, &parcel) == RB_OK)
+		total += parcel.cut.count;
+	assert_true(total < 1000);
+	assert_non_null(f.feed->problem);
+	f.feed->ops->rest(f.feed, &f.bounds, "no memory");
+	total = 0;
+	for (i = 0; i < rb_result_chunks(f.res); i++) {
+		assert_int_equal(rb_result_chunk(f.res, i)->first, total);
+		total += rb_result_chunk(f.res, i)->count;
+	}
+	assert_int_equal(total, 1000);
+	end(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chunks_come_out_in_order),
+		cmocka_unit_test(test_an_array_of_nothing_has_ended),
+		cmocka_unit_test(
+			test_reports_are_found_after_splits_before_them),
+		cmocka_unit_test(test_a_chunk_put_back_is_given_out_again),
+		cmocka_unit_test(test_the_rest_is_cut_and_told_why),
+		cmocka_unit_test(test_without_memory_the_rest_is_one_report),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

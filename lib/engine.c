@@ -112,8 +112,9 @@ static void end_report(rbi_engine *e, const rb_chunk *chunk)
 	tell(e, chunk);
 }
 
-/* What a chunk's answer took, for the next ones: quick to grow, slow to
- * shrink, since too large a chunk hurts more than too small a one. */
+/* What a chunk's answer took, for the next ones: at once when it is more, by
+ * halves when it is less, since too large a chunk hurts more than a small one;
+ * a single large value is forgotten within ten chunks. */
 static void learn(rbi_engine *e, size_t entries, size_t reply_bytes)
 {
 	size_t entry = reply_bytes / entries + 1;
@@ -121,7 +122,7 @@ static void learn(rbi_engine *e, size_t entries, size_t reply_bytes)
 	if (entry > *e->entry_reply)
 		*e->entry_reply = entry;
 	else
-		*e->entry_reply -= (*e->entry_reply - entry) / 8;
+		*e->entry_reply -= (*e->entry_reply - entry) / 2;
 }
 
 /* A stop is a failure of the call, even if its chunk was answered in part. */

@@ -458,7 +458,8 @@ rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
  * where they lie.
  *
  * Bad arguments (RB_ERR_INVALID) and values above max_value_bytes
- * (RB_ERR_LIMIT) are found before anything is sent, and named.
+ * (RB_ERR_LIMIT) are found before anything is sent, and named; there is no result
+ * then.
  */
 
 /*

@@ -656,7 +656,9 @@ static void test_a_server_killed_in_the_middle_loses_no_entry(void **state)
 	assert_int_equal(f.ok + f.failed, f.taken);
 	assert_int_equal(f.taken, f.given);
 	assert_true(f.given < 100000);
-	assert_true(f.statuses[-RB_ERR_IO] > 0);
+	/* Answers may have arrived to all that was sent before it died; then
+	 * nothing of the next chunk leaves. */
+	assert_true(f.failed > 0);
 	assert_int_equal(f.statuses[-RB_ERR_IO] + f.statuses[-RB_ERR_SKIPPED],
 			 f.failed);
 	rbt_want_broken(live->ctx, live->rb);
@@ -677,7 +679,9 @@ static void test_a_killed_server_leaves_each_command_one_status(void **state)
 	want_status(live->rb, command_stream(&f, &o, NULL), RB_ERR_IO);
 	assert_int_equal(f.taken, f.given);
 	assert_true(f.ok >= 4500);
-	assert_true(f.statuses[-RB_ERR_IO] > 0);
+	assert_true(f.failed > 0);
+	assert_int_equal(f.statuses[-RB_ERR_IO] + f.statuses[-RB_ERR_SKIPPED],
+			 f.failed);
 	rbt_want_broken(live->ctx, live->rb);
 	want_all_given_back(live);
 }

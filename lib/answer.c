@@ -26,6 +26,8 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	a->seen = 0;
 	a->failed = 0;
 	a->unmet = 0;
+	a->later = 0;
+	a->later_route = RBI_ROUTE_ANSWER;
 	a->number = 0;
 	a->status = RB_OK;
 	a->outcome = RB_ANSWERED;
@@ -40,7 +42,22 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 /* A message is never empty where something failed. */
 static const char *error_words(const rbi_token *t)
 {
-	return t->len > 0 ? t->data : "an error without text";
+	if (t->len == 0 || t->data[0] == '\0')
+		return "an error without text";
+	return t->data;
+}
+
+/* A proxy that lost its server does not know what that did. */
+static void doubt(rbi_answer *a, const rbi_token *t)
+{
+	rbi_hints hints = rbi_route_hints(t->data, t->len);
+
+	if (hints.in_part)
+		a->outcome = RB_PARTLY;
+	if (!hints.upstream)
+		return;
+	a->outcome = RB_UNKNOWN;
+	a->route = RBI_ROUTE_FAIL;
 }
 
 static void refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t)
@@ -50,6 +67,8 @@ static void refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 	a->route = rbi_route_error(t->data, t->len, false);
 	a->message = error_words(t);
 	a->keep = r->pos;
+	if (!a->batch->reads)
+		doubt(a, t);
 }
 
 static bool is_word(rbi_token_kind kind, const rbi_token *t, const char *word)
@@ -111,27 +130,62 @@ static void fail_entry(rbi_answer *a, rbi_entry *entry, rbi_state state,
 static void fail_by_error(rbi_answer *a, rbi_reader *r, rbi_entry *entry,
 			  const rbi_token *t)
 {
-	fail_entry(a, entry, RBI_STATE_ERROR, error_words(t), error_words(t));
+	bool doubt =
+		!a->batch->reads && rbi_route_hints(t->data, t->len).upstream;
+
+	fail_entry(a, entry, doubt ? RBI_STATE_DOUBT : RBI_STATE_ERROR,
+		   error_words(t), error_words(t));
 	a->keep = r->pos;
+}
+
+/* Once nothing more may be kept. */
+static bool is_past_bound(const rbi_reader *r)
+{
+	return r->max_value == 0;
 }
 
 static const char *too_long(const rbi_reader *r)
 {
-	/* Set to 0 once nothing more may be kept. */
-	if (r->max_value == 0)
+	if (is_past_bound(r))
 		return "the result has reached max_result_bytes";
 	return "the value is longer than max_value_bytes";
 }
 
-/* Errors that concern more than their command concern the chunks to come, too.
- * Only the commands of a pipeline are of many kinds. */
-static void heed_route(rbi_answer *a, const rbi_token *t)
+static bool is_for_later(rbi_route route)
+{
+	return route == RBI_ROUTE_LATER || route == RBI_ROUTE_AGAIN;
+}
+
+/*
+ * The route of an error to one command of many, as far as it concerns the
+ * chunks to come. Only the commands of a pipeline are of many kinds. A command
+ * by itself can be neither split nor shrunk.
+ */
+static rbi_route route_of_one(const rbi_answer *a, const rbi_token *t)
 {
 	bool many = a->batch->shape == RBI_SHAPE_REPLIES;
 	rbi_route route = rbi_route_error(t->data, t->len, many);
 
-	if (route > a->route)
+	if (route == RBI_ROUTE_SHRINK)
+		return RBI_ROUTE_STOP;
+	if (route == RBI_ROUTE_ISOLATE || route == RBI_ROUTE_SPLIT ||
+	    rbi_route_hints(t->data, t->len).upstream)
+		return many ? RBI_ROUTE_ANSWER : RBI_ROUTE_FAIL;
+	return route;
+}
+
+/* Of commands that were refused for now, some others of the chunk may have
+ * been run: only if none was, the chunk can be sent again. */
+static void heed_route(rbi_answer *a, const rbi_token *t)
+{
+	rbi_route route = route_of_one(a, t);
+
+	if (is_for_later(route)) {
+		a->later++;
+		a->later_route = route;
+	} else if (route > a->route) {
 		a->route = route;
+	}
 }
 
 /* --------------------------------------------------------------- values -- */
@@ -237,6 +291,27 @@ static rbi_progress read_ok(rbi_answer *a, rbi_reader *r, rb_result *res,
 	return odd_whole(a, r, res, kind, t, "OK");
 }
 
+/* A key of another type has no length, and will be answered nil. */
+static rbi_progress read_size(rbi_answer *a, rbi_reader *r, rb_result *res,
+			      rbi_token_kind kind, const rbi_token *t)
+{
+	rbi_entry *entry = &a->entries[a->seen++];
+	size_t size = 0;
+
+	if (kind == RBI_TOKEN_ERROR &&
+	    (t->len < 9 || memcmp(t->data, "WRONGTYPE", 9) != 0)) {
+		heed_route(a, t);
+		fail_by_error(a, r, entry, t);
+		return RBI_PROGRESS_MORE;
+	}
+	if (kind != RBI_TOKEN_INTEGER && kind != RBI_TOKEN_ERROR)
+		return odd_whole(a, r, res, kind, t, "an integer");
+	if (kind == RBI_TOKEN_INTEGER && t->number > 0)
+		size = rbi_min((size_t)t->number, UINT32_MAX);
+	rbi_entry_set(entry, RBI_STATE_DONE, NULL, size);
+	return RBI_PROGRESS_MORE;
+}
+
 static rbi_progress read_set(rbi_answer *a, rbi_reader *r, rb_result *res,
 			     rbi_token_kind kind, const rbi_token *t)
 {
@@ -256,6 +331,14 @@ static rbi_progress read_set(rbi_answer *a, rbi_reader *r, rb_result *res,
 	return RBI_PROGRESS_MORE;
 }
 
+/* Whether a reply may take more than a few words of memory. */
+static bool is_heavy(rbi_token_kind kind)
+{
+	return kind != RBI_TOKEN_ERROR && kind != RBI_TOKEN_INTEGER &&
+	       kind != RBI_TOKEN_NIL && kind != RBI_TOKEN_NIL_ARRAY &&
+	       kind != RBI_TOKEN_BOOLEAN && kind != RBI_TOKEN_LONG;
+}
+
 /* Builds the reply of one command, whose root may be an element of EXEC's. */
 static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 			       rbi_token_kind kind, const rbi_token *t)
@@ -264,14 +347,18 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 	rbi_entry *entry = &a->entries[a->seen];
 	bool is_root = t->depth == a->base;
 
+	if (is_past_bound(r) && (!is_root || is_heavy(kind)))
+		rbi_reply_drop(&a->builder);
 	if (rbi_reply_take(&a->builder, kind, t, &whole) != RB_OK)
 		return RBI_PROGRESS_NOMEM;
-	if (t->data != NULL)
+	if (t->data != NULL && !a->builder.full)
 		a->keep = r->pos;
 	if (whole == NULL)
 		return RBI_PROGRESS_MORE;
 	a->seen++;
-	if (is_root && kind == RBI_TOKEN_ERROR) {
+	if (whole == rbi_reply_dropped()) {
+		fail_entry(a, entry, RBI_STATE_LONG, too_long(r), too_long(r));
+	} else if (is_root && kind == RBI_TOKEN_ERROR) {
 		heed_route(a, t);
 		fail_entry(a, entry, RBI_STATE_REPLY_ERROR, whole,
 			   error_words(t));
@@ -295,6 +382,8 @@ static rbi_progress read_answer(rbi_answer *a, rbi_reader *r, rb_result *res,
 		return read_integer(a, r, res, kind, t);
 	case RBI_SHAPE_SET:
 		return read_set(a, r, res, kind, t);
+	case RBI_SHAPE_SIZES:
+		return read_size(a, r, res, kind, t);
 	case RBI_SHAPE_REPLIES:
 		return read_reply(a, r, kind, t);
 	}
@@ -324,7 +413,12 @@ static void multi_refused(rbi_answer *a, rbi_reader *r, rb_result *res,
 /* One command of the transaction was not queued, so EXEC will abort. */
 static void not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 {
-	heed_route(a, t);
+	rbi_route route = a->batch->form == RBI_FORM_GATHER ?
+				  rbi_route_error(t->data, t->len, false) :
+				  route_of_one(a, t);
+
+	if (route > a->route)
+		a->route = route;
 	if (a->batch->form != RBI_FORM_GATHER)
 		fail_by_error(a, r, &a->entries[a->queued], t);
 	else
@@ -410,6 +504,10 @@ static void conclude(rbi_answer *a)
 {
 	size_t not_applied = a->failed + a->unmet;
 
+	if (a->later == a->count && a->status == RB_ERR_PARTIAL) {
+		a->status = RB_ERR_SERVER;
+		a->route = a->later_route;
+	}
 	if (not_applied == 0 || a->outcome != RB_ANSWERED ||
 	    a->batch->shape == RBI_SHAPE_VALUES)
 		return;

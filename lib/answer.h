@@ -47,6 +47,8 @@ typedef struct rbi_answer {
 	size_t seen;   /* entries begun */
 	size_t failed; /* entries that failed alone */
 	size_t unmet;  /* entries whose condition was not met */
+	size_t later;  /* entries refused for now, with later_route */
+	rbi_route later_route;
 	int64_t number;
 	rb_status status;
 	rb_outcome outcome;

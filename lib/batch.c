@@ -29,7 +29,8 @@ static size_t tail_size(const rbi_batch *b)
 	return size;
 }
 
-static size_t gather_size(const rbi_batch *b, size_t count)
+/* A command of count entries without them. */
+static size_t command_frame_size(const rbi_batch *b, size_t count)
 {
 	size_t args = rbi_batch_fixed_args(b) + count * rbi_batch_entry_args(b);
 	size_t size = rbi_encode_header_size(args) + tail_size(b) +
@@ -46,7 +47,9 @@ size_t rbi_batch_frame_size(const rbi_batch *b, size_t count)
 {
 	size_t size = b->transaction ? MULTI_SIZE + EXEC_SIZE : 0;
 
-	return b->form == RBI_FORM_GATHER ? size + gather_size(b, count) : size;
+	if (b->form == RBI_FORM_GATHER)
+		size += command_frame_size(b, count);
+	return size;
 }
 
 static size_t command_size(const rb_command *c)
@@ -66,9 +69,8 @@ size_t rbi_batch_whole_entry_size(const rbi_batch *b, size_t i)
 
 	if (b->form == RBI_FORM_COMMANDS)
 		return command_size(&b->commands[i]);
-	if (b->form == RBI_FORM_SET)
-		size = rbi_encode_header_size(3 + b->ntail) +
-		       rbi_encode_arg_size(b->command.len) + tail_size(b);
+	if (b->form == RBI_FORM_EACH)
+		size = command_frame_size(b, 1);
 	size = rbi_add_sat(size, rbi_encode_arg_size(rbi_batch_keylen(b, i)));
 	if (b->values != NULL)
 		size = rbi_add_sat(

@@ -4,8 +4,8 @@
  *
  *	gather		one command for the entries of a chunk:
  *			NAME [fixed] [count] key [value] key [value] ... [tail]
- *	set		one command for each pair:
- *			SET key value [tail]
+ *	each		one command for each entry:
+ *			NAME [fixed] key [value] [tail]
  *	commands	each entry is a command
  *
  * A transaction has MULTI before the commands of a chunk and EXEC behind them.
@@ -21,7 +21,7 @@
 
 typedef enum rbi_form {
 	RBI_FORM_GATHER,
-	RBI_FORM_SET,
+	RBI_FORM_EACH,
 	RBI_FORM_COMMANDS
 } rbi_form;
 
@@ -31,15 +31,17 @@ typedef enum rbi_shape {
 	RBI_SHAPE_OK,	   /* OK, for the chunk */
 	RBI_SHAPE_INTEGER, /* a number, for the chunk */
 	RBI_SHAPE_SET,	   /* OK or nil, for each entry */
+	RBI_SHAPE_SIZES,   /* a number, for each entry */
 	RBI_SHAPE_REPLIES  /* anything, for each entry */
 } rbi_shape;
 
-#define RBI_SHAPES 5
+#define RBI_SHAPES 6
 #define RBI_BATCH_TAIL 3
 
 typedef struct rbi_batch {
 	rbi_form form;
 	rbi_shape shape;
+	bool reads; /* the server is the same after it */
 	bool transaction;
 	bool counted;	  /* a number of entries stands before them */
 	rb_slice command; /* not with RBI_FORM_COMMANDS */
@@ -51,6 +53,7 @@ typedef struct rbi_batch {
 	const char **values;   /* NULL: keys alone */
 	const size_t *valuelens;
 	const rb_command *commands;
+	const size_t *sizes; /* bytes of each value to be read; NULL: unknown */
 	size_t n;
 	/* What the caller calls these arguments, for messages. */
 	const char *fixed_name;

@@ -24,6 +24,16 @@ rb_status rbi_call_begin_result(rb_client *client, const rb_options *opts,
 	return status;
 }
 
+void rbi_call_spend(const rb_client *client, rb_options *o,
+		    uint64_t deadline_us)
+{
+	uint64_t now = rbi_clock_now(client->clock);
+	uint64_t left = deadline_us > now ? deadline_us - now : 1;
+
+	if (deadline_us != RBI_NEVER)
+		o->timeout_ms = (uint32_t)((left + 999) / 1000);
+}
+
 /* The line on a call of which some entries failed. */
 static rb_status partial(rb_client *client, const rb_result *res)
 {
@@ -37,17 +47,77 @@ static rb_status partial(rb_client *client, const rb_result *res)
 		client->node, res->failed, res->n, i, res->chunks[i].message);
 }
 
-/* Connects, and sets up what the engine needs besides its feed. */
-static rb_status prepare(rb_client *client, const rb_options *o,
-			 const rbi_batch *batch, rbi_engine *e,
-			 rbi_transport *transport)
+/* What the engine needs to connect anew. */
+typedef struct redialer {
+	rb_client *client;
+	const rb_options *options;
+} redialer;
+
+/* The line on the last failure, which will be led in by the node again. */
+static const char *without_node(const rb_client *client)
 {
+	size_t len = strlen(client->node);
+
+	if (strncmp(client->error, client->node, len) == 0 &&
+	    strncmp(client->error + len, ": ", 2) == 0)
+		return client->error + len + 2;
+	return client->error;
+}
+
+static rb_status redial(void *arg, uint64_t deadline_us,
+			rbi_transport *transport, char *why, size_t why_size)
+{
+	const redialer *r = arg;
+	rb_status status;
+
+	r->client->error[0] = '\0';
+	status =
+		rbi_client_renew(r->client, r->options, deadline_us, transport);
+	rbi_print(why, why_size, "%s", without_node(r->client));
+	r->client->error[0] = '\0';
+	return status;
+}
+
+/* What a client expects before it has seen anything. */
+static void expect(rbi_learned *l, const rb_options *o, const rbi_batch *batch)
+{
+	if (l->entry_reply != 0 || o->expected_value_bytes == 0 ||
+	    batch->shape != RBI_SHAPE_VALUES)
+		return;
+	l->entry_reply = o->expected_value_bytes + RBI_PLAN_REPLY_FRAME;
+	l->largest = o->expected_value_bytes;
+}
+
+/* A long batch of values of which nothing is known yet, whose chunks the
+ * caller does not count. */
+static bool starts_small(const rbi_engine *e, size_t n)
+{
+	return (e->options->flags & RBI_OPTIONS_AUTO_KEYS) != 0 &&
+	       e->batch->shape == RBI_SHAPE_VALUES && e->batch->sizes == NULL &&
+	       e->learned->entry_reply == 0 && n > e->options->chunk_keys;
+}
+
+/* Connects, and sets up what the engine needs besides its feed. n: how many
+ * entries there will be. */
+static rb_status prepare(rb_client *client, const rb_options *o,
+			 const rbi_batch *batch, size_t n, rbi_engine *e,
+			 redialer *r, rbi_transport *transport)
+{
+	r->client = client;
+	r->options = o;
 	e->options = o;
 	e->batch = batch;
 	e->lane = &client->lane;
 	e->transport = transport;
 	e->deadline_us = rbi_client_deadline(client, o);
-	e->entry_reply = &client->entry_reply[batch->shape];
+	e->learned = &client->learned[batch->shape];
+	e->limits = &client->limits;
+	expect(e->learned, o, batch);
+	e->starts_small = starts_small(e, n);
+	e->redial = rbi_client_can_renew(client, o) ? redial : NULL;
+	e->redial_arg = r;
+	e->wake = &client->wake;
+	e->seed = rbi_clock_now(client->clock) ^ (uintptr_t)client;
 	return rbi_client_take(client, o, e->deadline_us, transport);
 }
 
@@ -56,7 +126,8 @@ static void run(rb_client *client, rbi_engine *e, rb_status taken)
 {
 	rbi_engine_begin(e);
 	if (taken == RB_ERR_IO)
-		rbi_engine_lost(e, e->transport->error);
+		rbi_engine_lost(e, e->transport->error,
+				rbi_clock_now(client->clock));
 	rbi_engine_run(e, client->clock);
 }
 
@@ -73,8 +144,10 @@ static rb_status run_batch(rb_client *client, const rb_options *o,
 {
 	rbi_transport transport;
 	rbi_array_feed feed;
+	redialer r;
 	rbi_engine e;
-	rb_status taken = prepare(client, o, batch, &e, &transport);
+	rb_status taken =
+		prepare(client, o, batch, batch->n, &e, &r, &transport);
 
 	if (taken != RB_OK && taken != RB_ERR_IO)
 		return taken;
@@ -128,8 +201,10 @@ rb_status rbi_call_stream(rb_client *client, const rb_options *o,
 			  rbi_intake *in, rb_stats *stats)
 {
 	rbi_transport transport;
+	redialer r;
 	rbi_engine e;
-	rb_status status = prepare(client, o, in->batch, &e, &transport);
+	rb_status status =
+		prepare(client, o, in->batch, SIZE_MAX, &e, &r, &transport);
 
 	if (status != RB_OK && status != RB_ERR_IO)
 		return status;

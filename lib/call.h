@@ -19,6 +19,11 @@ rb_status rbi_call_begin(rb_client *client, const rb_options *opts,
 rb_status rbi_call_begin_result(rb_client *client, const rb_options *opts,
 				rb_options *o, rb_result **out) RBI_MUST_CHECK;
 
+/* A question asked on the way is a part of the call: leaves the rest what is
+ * left of its time. */
+void rbi_call_spend(const rb_client *client, rb_options *o,
+		    uint64_t deadline_us);
+
 /* Checks and runs a batch of entries in memory. */
 rb_status rbi_call_batch(rb_client *client, const rb_options *o,
 			 const rbi_batch *batch, rb_result **out);

@@ -44,6 +44,10 @@ static rb_status client_new(rb_client **out, const rb_options *defaults)
 	client->clock = &rbi_clock_monotonic;
 	client->sys = &rbi_sys_default;
 	rbi_lane_init(&client->lane, a);
+	if (!rbi_wake_init(&client->wake)) {
+		rbi_free(a, client);
+		return RB_ERR_NOMEM;
+	}
 	*out = client;
 	return RB_OK;
 }
@@ -109,6 +113,7 @@ void rb_client_free(rb_client *client)
 	if (client->own)
 		rbi_transport_close(client->ctx);
 	rbi_lane_fini(&client->lane);
+	rbi_wake_fini(&client->wake);
 	rbi_uri_fini(&client->uri, client->allocator);
 	rbi_free(client->allocator, client);
 }
@@ -150,7 +155,7 @@ static rb_status dial(rb_client *client, const rb_options *o,
 	client->ctx = NULL;
 	status = rbi_dial(&client->ctx, &client->uri, client->allocator,
 			  client->clock, sooner ? until : deadline_us,
-			  client->error, sizeof(client->error));
+			  &client->wake, client->error, sizeof(client->error));
 	/* Only the deadline of the call is its own failure. */
 	return status == RB_ERR_TIMEOUT && sooner ? RB_ERR_CONNECT : status;
 }
@@ -204,18 +209,84 @@ static rb_status dial_and_take(rb_client *client, const rb_options *o,
 	return status == RB_OK ? take_own(client, t) : status;
 }
 
-rb_status rbi_client_take(rb_client *client, const rb_options *o,
-			  uint64_t deadline_us, rbi_transport *t)
+/* ---------------------------------------------------------------- wrapped -- */
+
+static rb_status take_wrapped(rb_client *client, rbi_transport *t)
 {
 	const char *problem = NULL;
-	rb_status status;
+	rb_status status =
+		rbi_transport_take(t, client->ctx, client->sys, &problem);
 
-	if (client->own)
-		return dial_and_take(client, o, deadline_us, t);
-	status = rbi_transport_take(t, client->ctx, client->sys, &problem);
 	if (problem != NULL)
 		return rbi_client_fail(client, status, "%s", problem);
 	return status;
+}
+
+/* Asks the caller for a context in place of the one that is broken. */
+static rb_status renew_wrapped(rb_client *client, const rb_options *o,
+			       rbi_transport *t)
+{
+	struct redisContext *fresh = NULL;
+
+	if (o->reconnect(o->reconnect_arg, client->ctx, &fresh) < 0 ||
+	    fresh == NULL)
+		return rbi_client_fail(client, RB_ERR_SKIPPED,
+				       "the callback has no other");
+	client->ctx = fresh;
+	rbi_transport_node(fresh, client->node, sizeof(client->node));
+	return take_wrapped(client, t);
+}
+
+/* ------------------------------------------------------------------- take -- */
+
+static rb_status take(rb_client *client, const rb_options *o,
+		      uint64_t deadline_us, rbi_transport *t)
+{
+	if (client->own)
+		return dial_and_take(client, o, deadline_us, t);
+	if (o->reconnect != NULL && rbi_transport_is_broken(client->ctx))
+		return renew_wrapped(client, o, t);
+	return take_wrapped(client, t);
+}
+
+rb_status rbi_client_take(rb_client *client, const rb_options *o,
+			  uint64_t deadline_us, rbi_transport *t)
+{
+	rb_status status = take(client, o, deadline_us, t);
+
+	t->wake_fd = rbi_wake_fd(&client->wake);
+	return status;
+}
+
+bool rbi_client_can_renew(const rb_client *client, const rb_options *o)
+{
+	return client->own || o->reconnect != NULL;
+}
+
+rb_status rbi_client_renew(rb_client *client, const rb_options *o,
+			   uint64_t deadline_us, rbi_transport *t)
+{
+	rb_status status;
+
+	if (!client->own) {
+		status = renew_wrapped(client, o, t);
+	} else {
+		status = dial(client, o, deadline_us);
+		if (status == RB_OK)
+			status = take_own(client, t);
+	}
+	t->wake_fd = rbi_wake_fd(&client->wake);
+	if (status == RB_ERR_IO && client->error[0] == '\0')
+		return rbi_client_fail(client, status,
+				       "%s: the server closed the connection",
+				       client->node);
+	return status;
+}
+
+void rb_client_cancel(rb_client *client)
+{
+	if (client != NULL)
+		rbi_wake_request(&client->wake);
 }
 
 rb_status rb_client_connect(rb_client *client)

@@ -7,9 +7,11 @@
 
 #include "clock.h"
 #include "lane.h"
+#include "learn.h"
 #include "options.h"
 #include "transport.h"
 #include "uri.h"
+#include "wake.h"
 
 /* Whether the server knows a command. */
 typedef enum rbi_support {
@@ -27,7 +29,9 @@ struct rb_client {
 	bool own;		  /* ctx is ours, made from uri */
 	rbi_uri uri;
 	rbi_lane lane;
-	size_t entry_reply[RBI_SHAPES]; /* predicted bytes for one entry */
+	rbi_learned learned[RBI_SHAPES]; /* of the answers of each shape */
+	rbi_limits limits;
+	rbi_wake wake;
 	rbi_support msetex;
 	char node[256];
 	char error[512];
@@ -55,5 +59,16 @@ uint64_t rbi_client_deadline(const rb_client *client, const rb_options *o);
 rb_status rbi_client_take(rb_client *client, const rb_options *o,
 			  uint64_t deadline_us,
 			  rbi_transport *t) RBI_MUST_CHECK;
+
+/* Whether rbi_client_renew() can do anything. */
+bool rbi_client_can_renew(const rb_client *client, const rb_options *o);
+
+/*
+ * Makes a new connection in place of one that ended in the middle of a call,
+ * and takes it over. On any failure rb_client_error() says why.
+ */
+rb_status rbi_client_renew(rb_client *client, const rb_options *o,
+			   uint64_t deadline_us,
+			   rbi_transport *t) RBI_MUST_CHECK;
 
 #endif

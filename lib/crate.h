@@ -32,6 +32,7 @@ typedef struct rbi_crate {
 	rb_slice *values;
 	const struct redisReply **replies;
 	size_t n;
+	size_t left; /* entries that are not reported yet */
 
 	size_t cap; /* entries that the arrays have room for */
 	char *bytes;

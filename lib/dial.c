@@ -24,6 +24,7 @@ typedef struct dialer {
 	const rb_allocator *allocator;
 	const rbi_clock *clock;
 	uint64_t deadline_us;
+	rbi_wake *wake;
 	char *why;
 	size_t why_size;
 	char node[256];
@@ -59,19 +60,34 @@ static rb_status fail_late(dialer *d)
 	return fail(d, RB_ERR_TIMEOUT, "the deadline for connecting passed");
 }
 
-/* Waits for events on the socket; RB_ERR_TIMEOUT at the deadline. */
+/* Whether it has taken too long, or is not wanted any more. */
+static rb_status go_on(dialer *d, uint64_t now)
+{
+	if (rbi_wake_is_requested(d->wake)) {
+		rbi_wake_clear(d->wake);
+		return fail(d, RB_ERR_CANCELLED, "cancelled");
+	}
+	return now >= d->deadline_us ? fail_late(d) : RB_OK;
+}
+
+/* Waits for events on the socket. */
 static rb_status await(dialer *d, short events)
 {
-	struct pollfd fd = { .fd = d->fd, .events = events };
+	struct pollfd fds[] = {
+		{ .fd = d->fd, .events = events },
+		{ .fd = rbi_wake_fd(d->wake), .events = POLLIN },
+	};
 
 	for (;;) {
 		uint64_t now = rbi_clock_now(d->clock);
+		rb_status status = go_on(d, now);
 		uint64_t left;
 
-		if (now >= d->deadline_us)
-			return fail_late(d);
+		if (status != RB_OK)
+			return status;
 		left = (d->deadline_us - now + 999) / 1000;
-		if (poll(&fd, 1, left > 60000 ? 60000 : (int)left) > 0)
+		(void)poll(fds, 2, left > 60000 ? 60000 : (int)left);
+		if (fds[0].revents != 0)
 			return RB_OK;
 	}
 }
@@ -115,10 +131,11 @@ static rb_status finish_connect(dialer *d)
 /* Between two tries. */
 static rb_status pause_connecting(dialer *d)
 {
-	if (rbi_clock_now(d->clock) >= d->deadline_us)
-		return fail_late(d);
-	(void)poll(NULL, 0, RETRY_MS);
-	return RB_OK;
+	rb_status status = go_on(d, rbi_clock_now(d->clock));
+
+	if (status == RB_OK)
+		(void)poll(NULL, 0, RETRY_MS);
+	return status;
 }
 
 static rb_status connect_failed(dialer *d)
@@ -141,8 +158,9 @@ static rb_status connect_address(dialer *d, const struct sockaddr *address,
 		 * wait on but time. */
 		if (errno != EAGAIN)
 			return connect_failed(d);
-		if (pause_connecting(d) != RB_OK)
-			return RB_ERR_TIMEOUT;
+		status = pause_connecting(d);
+		if (status != RB_OK)
+			return status;
 	}
 	return RB_OK;
 }
@@ -207,6 +225,7 @@ static rb_status send_all(dialer *d, rbi_transport *t, const char *data,
 	while (len > 0) {
 		struct iovec iov = { (void *)(uintptr_t)data, len };
 		size_t moved = 0;
+		rb_status status;
 
 		switch (rbi_transport_send(t, &iov, 1, &moved)) {
 		case RBI_IO_DONE:
@@ -214,8 +233,9 @@ static rb_status send_all(dialer *d, rbi_transport *t, const char *data,
 			len -= moved;
 			break;
 		case RBI_IO_LATER:
-			if (await(d, POLLOUT) != RB_OK)
-				return RB_ERR_TIMEOUT;
+			status = await(d, POLLOUT);
+			if (status != RB_OK)
+				return status;
 			break;
 		case RBI_IO_END:
 		case RBI_IO_ERROR:
@@ -351,7 +371,9 @@ static rb_status select_db(dialer *d, rbi_transport *t)
 
 static rb_status shake_hands(dialer *d, redisContext *ctx)
 {
-	rbi_transport t = { .ctx = ctx, .sys = &rbi_sys_default, .fd = d->fd };
+	rbi_transport t = {
+		.ctx = ctx, .sys = &rbi_sys_default, .fd = d->fd, .wake_fd = -1
+	};
 	rb_status status = authenticate(d, &t);
 
 	return status == RB_OK ? select_db(d, &t) : status;
@@ -361,12 +383,14 @@ static rb_status shake_hands(dialer *d, redisContext *ctx)
 
 rb_status rbi_dial(redisContext **out, const rbi_uri *uri,
 		   const rb_allocator *a, const rbi_clock *clock,
-		   uint64_t deadline_us, char *why, size_t why_size)
+		   uint64_t deadline_us, rbi_wake *wake, char *why,
+		   size_t why_size)
 {
 	dialer d = { .uri = uri,
 		     .allocator = a,
 		     .clock = clock,
 		     .deadline_us = deadline_us,
+		     .wake = wake,
 		     .why = why,
 		     .why_size = why_size,
 		     .fd = -1 };

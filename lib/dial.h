@@ -14,14 +14,15 @@
 #include "clock.h"
 #include "transport.h"
 #include "uri.h"
+#include "wake.h"
 
 /*
- * Makes *out. RB_ERR_CONNECT, RB_ERR_TIMEOUT or RB_ERR_NOMEM with a line in
- * why, which never holds the password.
+ * Makes *out. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED or RB_ERR_NOMEM
+ * with a line in why, which never holds the password. wake may be NULL.
  */
 rb_status rbi_dial(struct redisContext **out, const rbi_uri *uri,
 		   const rb_allocator *a, const rbi_clock *clock,
-		   uint64_t deadline_us, char *why,
+		   uint64_t deadline_us, rbi_wake *wake, char *why,
 		   size_t why_size) RBI_MUST_CHECK;
 
 /* "host:port", "[address]:port" or the path. */

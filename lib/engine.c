@@ -18,7 +18,13 @@ void rbi_engine_begin(rbi_engine *e)
 {
 	rbi_window_init(&e->window, e->options->window, e->options->chunk_keys);
 	rbi_pace_init(&e->pace, e->options->commands_per_second);
+	rbi_ramp_init(&e->ramp, e->starts_small);
+	rbi_again_init(&e->again, e->lane->allocator);
+	rbi_backoff_init(&e->refusals, e->seed);
+	rbi_backoff_init(&e->losses, e->seed + 1);
 	rbi_lane_begin(e->lane, e->result, e->options->max_value_bytes);
+	e->resume_us = 0;
+	e->waiting = e->probing = e->shrunk = e->down = false;
 	e->stopped = e->closing = e->over = e->unwritable = false;
 	e->status = RB_OK;
 	e->words_until_us = RBI_NEVER;
@@ -26,33 +32,84 @@ void rbi_engine_begin(rbi_engine *e)
 	e->words[0] = '\0';
 }
 
-void rbi_engine_lost(rbi_engine *e, int error)
+void rbi_engine_lost(rbi_engine *e, int error, uint64_t now_us)
 {
-	rbi_settle_lost_io(e, error);
+	rbi_revive_lost(e, error, now_us);
 }
 
 /* ----------------------------------------------------------------- send -- */
 
+/* What waits to be sent again goes first, as much of it as is within the
+ * bounds by now. */
+static rbi_parcel next_waiting(rbi_engine *e, const rbi_bounds *bounds)
+{
+	rbi_waiting *oldest = &e->again.items[0];
+	rbi_parcel *p = &oldest->parcel;
+	rbi_parcel head = *p;
+	size_t count = p->cut.count;
+
+	if (!e->batch->transaction)
+		count = rbi_plan_cut_again(&p->cut, bounds).count;
+	if (count < p->cut.count && e->feed->ops->divide(e->feed, p, count)) {
+		head = rbi_parcel_part(p, 0, count);
+		*p = rbi_parcel_part(p, count, p->cut.count - count);
+	} else {
+		(void)rbi_again_take(&e->again, 0);
+	}
+	if (head.attempts > 0) {
+		rbi_parcel_clear(&head);
+		e->result->stats.retries++;
+	}
+	return head;
+}
+
+/* Entries that cannot be sent after all, for the reason that stops the
+ * batch. */
+static void skip(rbi_engine *e, const rbi_parcel *parcel, rb_status status,
+		 const char *why)
+{
+	rbi_fate fate = { RB_ERR_SKIPPED, RB_NOT_SENT, "" };
+
+	rbi_settle_stop(e, status, why);
+	fate.message = rbi_result_note(e->result, RB_ERR_SKIPPED, e->why);
+	if (parcel->cut.count > 0)
+		rbi_settle_parcel(e, parcel, &fate);
+}
+
 static void send_chunk(rbi_engine *e, uint64_t now_us)
 {
 	rbi_bounds bounds = rbi_settle_bounds(e);
+	rb_status status = RB_OK;
 	rbi_parcel parcel;
-	rb_status status = e->feed->ops->next(e->feed, &bounds, &parcel);
 
+	if (e->again.count > 0)
+		parcel = next_waiting(e, &bounds);
+	else
+		status = e->feed->ops->next(e->feed, &bounds, &parcel);
 	if (status != RB_OK) {
-		rbi_settle_stop(e, status, e->feed->problem);
+		skip(e, &parcel, status, e->feed->problem);
 		return;
 	}
 	if (parcel.cut.count == 0)
 		return;
 	if (rbi_lane_push(e->lane, &parcel,
-			  parcel.cut.count * *e->entry_reply) != RB_OK) {
-		e->feed->ops->put_back(e->feed, &parcel);
-		rbi_settle_stop(e, RB_ERR_NOMEM, "out of memory");
+			  rbi_plan_reply(&parcel.cut,
+					 e->learned->entry_reply)) != RB_OK) {
+		skip(e, &parcel, RB_ERR_NOMEM, "out of memory");
 		return;
 	}
+	e->waiting = false;
+	rbi_ramp_cut(&e->ramp, parcel.cut.count, e->options->chunk_keys);
 	rbi_pace_spend(&e->pace, rbi_batch_commands(e->batch, parcel.cut.count),
 		       now_us);
+}
+
+/* What waits may overtake nothing that is in flight. */
+static bool may_send_waiting(const rbi_engine *e)
+{
+	return e->lane->count == 0 ||
+	       rbi_lane_newest(e->lane)->parcel.position <
+		       e->again.items[0].parcel.position;
 }
 
 /* Whether another chunk would go, were it not for the time. */
@@ -60,17 +117,30 @@ static bool has_room(const rbi_engine *e)
 {
 	const rbi_lane *lane = e->lane;
 
-	if (e->stopped || e->unwritable || e->feed->ended)
+	if (e->stopped || e->unwritable || e->down ||
+	    (e->feed->ended && e->again.count == 0))
 		return false;
-	if (lane->count >= e->window.chunks || lane->out.pending > OUTPUT_LOW)
+	if (lane->count >= rbi_ramp_window(&e->ramp, e->window.chunks) ||
+	    lane->out.pending > OUTPUT_LOW)
+		return false;
+	if (e->again.count > 0 && !may_send_waiting(e))
 		return false;
 	return lane->count == 0 ||
-	       lane->reply_guess < e->options->window_reply_bytes;
+	       (!e->probing &&
+		lane->reply_guess < e->options->window_reply_bytes);
+}
+
+/* When the next chunk may go, if there is room for it. */
+static uint64_t next_time(const rbi_engine *e)
+{
+	uint64_t pace_us = rbi_pace_next(&e->pace);
+
+	return pace_us > e->resume_us ? pace_us : e->resume_us;
 }
 
 static void fill(rbi_engine *e, uint64_t now_us)
 {
-	while (has_room(e) && rbi_pace_next(&e->pace) <= now_us)
+	while (has_room(e) && next_time(e) <= now_us)
 		send_chunk(e, now_us);
 }
 
@@ -109,16 +179,25 @@ static void send_all(rbi_engine *e, uint64_t now_us)
 
 /* -------------------------------------------------------------- receive -- */
 
-/* Too much is kept already: values that come from now on are dropped. */
-static void bound_result(rbi_engine *e)
+static size_t used_bytes(const rbi_slabs *slabs)
 {
 	const rbi_slab *slab;
 	size_t used = 0;
 
+	for (slab = slabs->newest; slab != NULL; slab = slab->next)
+		used = rbi_add_sat(used, slab->len);
+	return used;
+}
+
+/* Too much is kept already: values that come from now on are dropped. */
+static void bound_result(rbi_engine *e)
+{
+	size_t used;
+
 	if (e->options->max_result_bytes == SIZE_MAX)
 		return;
-	for (slab = e->result->bytes.newest; slab != NULL; slab = slab->next)
-		used = rbi_add_sat(used, slab->len);
+	used = rbi_add_sat(used_bytes(&e->result->bytes),
+			   used_bytes(&e->result->notes));
 	if (used <= e->options->max_result_bytes ||
 	    (e->feed->ended && e->lane->count == 0))
 		return;
@@ -135,7 +214,7 @@ static void read_answers(rbi_engine *e, uint64_t now_us)
 		case RBI_LANE_WAITING:
 			return;
 		case RBI_LANE_ANSWERED:
-			rbi_settle_answered(e, now_us);
+			rbi_recover_answered(e, now_us);
 			break;
 		case RBI_LANE_BROKEN:
 			rbi_settle_lost(e, e->lane->failure, e->lane->problem);
@@ -159,16 +238,18 @@ static bool receive_some(rbi_engine *e, uint64_t now_us)
 	case RBI_IO_DONE:
 		rbi_lane_received(e->lane, moved);
 		read_answers(e, now_us);
-		if (!e->over)
-			bound_result(e);
-		return !e->over && moved == room;
+		if (e->over || e->down)
+			return false;
+		bound_result(e);
+		return moved == room;
 	case RBI_IO_LATER:
 		return false;
 	case RBI_IO_END:
-		rbi_settle_lost_io(e, e->unwritable ? e->transport->error : 0);
+		rbi_revive_lost(e, e->unwritable ? e->transport->error : 0,
+				now_us);
 		return false;
 	case RBI_IO_ERROR:
-		rbi_settle_lost_io(e, e->transport->error);
+		rbi_revive_lost(e, e->transport->error, now_us);
 		return false;
 	}
 	return false;
@@ -189,56 +270,85 @@ static void receive_all(rbi_engine *e, uint64_t now_us)
 /* Whether all that was to be done is done. */
 static bool is_done(const rbi_engine *e)
 {
-	return (e->stopped || e->feed->ended) && rbi_lane_idle(e->lane);
+	return (e->stopped || (e->feed->ended && e->again.count == 0)) &&
+	       rbi_lane_idle(e->lane);
 }
 
 /* Everything was answered, and the connection is as it was. */
 static void end_in_step(rbi_engine *e)
 {
-	if (e->closing)
+	if (e->closing && !e->down)
 		rbi_transport_break(e->transport, RB_ERR_SERVER, e->why);
 	rbi_settle_finish(e);
 }
 
-static bool is_late(rbi_engine *e, uint64_t now_us)
+/* With nothing in flight the connection is none the worse for it. */
+static void end_early(rbi_engine *e, rb_status status, const char *why)
 {
-	if (now_us >= e->deadline_us)
-		rbi_settle_lost(e, RB_ERR_TIMEOUT, "the deadline passed");
-	else if (now_us >= e->words_until_us)
-		rbi_settle_lost_io(e, e->transport->error);
+	if (!rbi_lane_idle(e->lane)) {
+		rbi_settle_lost(e, status, why);
+		return;
+	}
+	rbi_settle_stop(e, status, why);
+	end_in_step(e);
+}
+
+static bool is_ended_early(rbi_engine *e, uint64_t now_us)
+{
+	if (rbi_wake_is_requested(e->wake)) {
+		rbi_wake_clear(e->wake);
+		end_early(e, RB_ERR_CANCELLED, "cancelled");
+	} else if (now_us >= e->deadline_us) {
+		end_early(e, RB_ERR_TIMEOUT, "the deadline passed");
+	} else if (now_us >= e->words_until_us) {
+		rbi_revive_lost(e, e->transport->error, now_us);
+	}
 	return e->over;
+}
+
+static bool may_receive(const rbi_engine *e)
+{
+	return !e->down && (rbi_lane_is_used(e->lane) || e->unwritable ||
+			    e->transport->pushed);
 }
 
 bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 {
 	if (e->over)
 		return true;
-	if (e->lane->sent > 0 || e->unwritable || e->transport->pushed)
+	if (may_receive(e))
 		receive_all(e, now_us);
-	if (e->over || (!is_done(e) && is_late(e, now_us)))
+	if (e->over || (!is_done(e) && is_ended_early(e, now_us)))
 		return true;
 	/* What lay unread before the first command is to be known whole. */
-	if (e->lane->sent > 0 || rbi_reader_idle(&e->lane->in))
+	if (!e->down &&
+	    (rbi_lane_is_used(e->lane) || rbi_reader_idle(&e->lane->in)))
 		send_all(e, now_us);
 	if (is_done(e))
 		end_in_step(e);
 	return e->over;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 rbi_wants rbi_engine_wants(const rbi_engine *e)
 {
 	rbi_wants wants = {
 		.write = e->lane->out.pending > 0 && !e->unwritable,
-		.until_us = e->deadline_us,
+		.until_us = earlier(e->deadline_us, e->words_until_us),
 	};
-	uint64_t pace_us = rbi_pace_next(&e->pace);
 
-	if (has_room(e) && pace_us < wants.until_us)
-		wants.until_us = pace_us;
-	if (e->words_until_us < wants.until_us)
-		wants.until_us = e->words_until_us;
+	if (e->down)
+		wants.until_us = earlier(wants.until_us, e->resume_us);
+	else if (has_room(e))
+		wants.until_us = earlier(wants.until_us, next_time(e));
 	return wants;
 }
+
+/* ------------------------------------------------------------------ run -- */
 
 /*
  * Waits as the engine wants, and makes use of it: page faults cost more than
@@ -260,8 +370,32 @@ static void wait_usefully(rbi_engine *e, const rbi_clock *clock)
 	(void)rbi_transport_wait(e->transport, wants.write, wait);
 }
 
+/* Connects anew once it is time to. */
+static void revive(rbi_engine *e, const rbi_clock *clock)
+{
+	uint64_t now = rbi_clock_now(clock);
+	uint64_t until = earlier(e->resume_us, e->deadline_us);
+	char why[256] = "";
+	rb_status status;
+
+	if (now < until) {
+		rbi_transport_pause(e->transport, until - now);
+		return;
+	}
+	status = e->redial(e->redial_arg, e->deadline_us, e->transport, why,
+			   sizeof(why));
+	if (status == RB_OK)
+		rbi_revive_done(e);
+	else
+		rbi_revive_failed(e, status, why, rbi_clock_now(clock));
+}
+
 void rbi_engine_run(rbi_engine *e, const rbi_clock *clock)
 {
-	while (!rbi_engine_step(e, rbi_clock_now(clock)))
-		wait_usefully(e, clock);
+	while (!rbi_engine_step(e, rbi_clock_now(clock))) {
+		if (e->down)
+			revive(e, clock);
+		else
+			wait_usefully(e, clock);
+	}
 }

@@ -1,5 +1,32 @@
 #include "feed.h"
 
+rbi_parcel rbi_parcel_part(const rbi_parcel *p, size_t skip, size_t count)
+{
+	rbi_parcel part = *p;
+
+	part.cut = rbi_plan_part(&p->cut, skip, count);
+	part.entries += skip;
+	part.position += skip;
+	return part;
+}
+
+void rbi_parcel_clear(const rbi_parcel *p)
+{
+	memset(p->entries, 0, p->cut.count * sizeof(*p->entries));
+}
+
+void rbi_parcel_distrust(const rbi_parcel *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->cut.count; i++) {
+		if (rbi_entry_status(&p->entries[i], RB_OK) != RB_ERR_SERVER)
+			rbi_entry_set(&p->entries[i], RBI_STATE_UNSET, NULL, 0);
+	}
+}
+
+/* ---------------------------------------------------------------- array -- */
+
 static rbi_array_feed *array_of(rbi_feed *feed)
 {
 	return (rbi_array_feed *)feed;
@@ -10,7 +37,7 @@ static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 {
 	rbi_array_feed *f = array_of(feed);
 
-	out->cut.count = 0;
+	memset(out, 0, sizeof(*out));
 	if (f->next == f->batch->n)
 		return RB_OK;
 	if (!rbi_result_reserve(f->result)) {
@@ -19,8 +46,8 @@ static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 	}
 	out->cut = rbi_plan_cut(f->batch, f->next, bounds);
 	out->entries = f->result->entries + f->next;
-	out->tag = rbi_result_add(f->result, out->cut.first, out->cut.count);
-	out->tag -= f->shift;
+	out->position = f->next;
+	(void)rbi_result_add(f->result, out->cut.first, out->cut.count);
 	f->next += out->cut.count;
 	feed->ended = f->next == f->batch->n;
 	return RB_OK;
@@ -28,21 +55,17 @@ static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 
 static rb_chunk *array_report(rbi_feed *feed, const rbi_parcel *parcel)
 {
-	rbi_array_feed *f = array_of(feed);
-
-	return &f->result->chunks[parcel->tag + f->shift];
+	return rbi_result_find(array_of(feed)->result, parcel->position);
 }
 
-static rb_chunk *array_split(rbi_feed *feed, rb_chunk *report, size_t count)
+static bool array_divide(rbi_feed *feed, const rbi_parcel *parcel, size_t count)
 {
-	rbi_array_feed *f = array_of(feed);
-	size_t i = (size_t)(report - f->result->chunks);
+	rb_result *res = array_of(feed)->result;
 
-	if (!rbi_result_reserve(f->result))
-		return NULL;
-	rbi_result_split(f->result, i, count);
-	f->shift++;
-	return &f->result->chunks[i];
+	if (!rbi_result_reserve(res))
+		return false;
+	rbi_result_split(res, rbi_result_find(res, parcel->position), count);
+	return true;
 }
 
 static rb_status array_delivered(rbi_feed *feed, const rbi_parcel *parcel,
@@ -52,15 +75,6 @@ static rb_status array_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 	(void)parcel;
 	(void)report;
 	return RB_OK;
-}
-
-static void array_put_back(rbi_feed *feed, const rbi_parcel *parcel)
-{
-	rbi_array_feed *f = array_of(feed);
-
-	f->result->nchunks--;
-	f->next = parcel->cut.first;
-	feed->ended = false;
 }
 
 static void array_rest(rbi_feed *feed, const rbi_bounds *bounds,
@@ -87,9 +101,8 @@ static void array_rest(rbi_feed *feed, const rbi_bounds *bounds,
 static const rbi_feed_ops array_ops = {
 	.next = array_next,
 	.report = array_report,
-	.split = array_split,
+	.divide = array_divide,
 	.delivered = array_delivered,
-	.put_back = array_put_back,
 	.rest = array_rest,
 };
 
@@ -99,9 +112,9 @@ void rbi_array_feed_init(rbi_array_feed *f, const rbi_batch *batch,
 	f->feed.ops = &array_ops;
 	f->feed.ended = batch->n == 0;
 	f->feed.recycles = false;
+	f->feed.held = 0;
 	f->feed.problem = NULL;
 	f->batch = batch;
 	f->result = result;
 	f->next = 0;
-	f->shift = 0;
 }

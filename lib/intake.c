@@ -110,15 +110,6 @@ static rb_status fill(rbi_intake *in, rbi_crate *c, rbi_sizer *s)
 	return RB_OK;
 }
 
-static void intake_put_back(rbi_feed *feed, const rbi_parcel *parcel)
-{
-	rbi_intake *in = intake_of(feed);
-
-	in->unsent = true;
-	in->put_back_tag = parcel->tag;
-	feed->ended = false;
-}
-
 static rb_status intake_next(rbi_feed *feed, const rbi_bounds *bounds,
 			     rbi_parcel *out)
 {
@@ -140,16 +131,17 @@ static rb_status intake_next(rbi_feed *feed, const rbi_bounds *bounds,
 	rbi_crate_close(c);
 	c->used = true;
 	c->first = in->given;
+	c->left = c->n;
 	in->given += c->n;
 	out->cut.batch = &c->batch;
 	out->cut.count = c->n;
 	out->cut.request_bytes =
 		rbi_add_sat(rbi_batch_frame_size(&c->batch, c->n), s.body);
 	out->entries = c->entries;
-	if (status == RB_OK)
-		return RB_OK;
-	/* What was filled is reported as not sent, with the rest. */
-	intake_put_back(feed, out);
+	out->position = c->first;
+	/* The last one was counted in before it failed. */
+	if (status != RB_OK)
+		out->cut = rbi_plan_part(&out->cut, 0, c->n);
 	return status;
 }
 
@@ -158,11 +150,10 @@ static rb_status intake_next(rbi_feed *feed, const rbi_bounds *bounds,
 static rb_chunk *intake_report(rbi_feed *feed, const rbi_parcel *parcel)
 {
 	rbi_intake *in = intake_of(feed);
-	rb_chunk *chunk = &in->reports[0];
+	rb_chunk *chunk = &in->report;
 
 	memset(chunk, 0, sizeof(*chunk));
-	in->split = 0;
-	chunk->first = in->crates[parcel->tag]->first;
+	chunk->first = parcel->position;
 	chunk->count = parcel->cut.count;
 	chunk->status = RB_ERR_SKIPPED;
 	chunk->outcome = RB_NOT_SENT;
@@ -171,16 +162,14 @@ static rb_chunk *intake_report(rbi_feed *feed, const rbi_parcel *parcel)
 	return chunk;
 }
 
-static rb_chunk *intake_split(rbi_feed *feed, rb_chunk *report, size_t count)
+/* Reports are made as they are asked for. */
+static bool intake_divide(rbi_feed *feed, const rbi_parcel *parcel,
+			  size_t count)
 {
-	rbi_intake *in = intake_of(feed);
-
-	in->reports[1] = *report;
-	in->reports[0].count = count;
-	in->split = count;
-	in->reports[1].first += count;
-	in->reports[1].count -= count;
-	return &in->reports[0];
+	(void)feed;
+	(void)parcel;
+	(void)count;
+	return true;
 }
 
 static int hand_values(rbi_intake *in, const rbi_crate *c)
@@ -206,54 +195,85 @@ static int hand_replies(rbi_intake *in, const rbi_crate *c)
 				c->n);
 }
 
+/* Hands a crate of which all is known to the sink, unless that has had enough.
+ * What the sink said. */
+static int hand_over(rbi_intake *in, rbi_crate *c)
+{
+	c->used = false;
+	in->handed += c->n;
+	if (in->cancelled)
+		return 0;
+	if (in->take_values != NULL)
+		return hand_values(in, c);
+	if (in->take_replies != NULL)
+		return hand_replies(in, c);
+	return 0;
+}
+
+/* The crate that is next for the sink, if all of it is known; or NULL. */
+static rbi_crate *next_to_hand(const rbi_intake *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->ncrates; i++) {
+		rbi_crate *c = in->crates[i];
+
+		if (c->used && c->first == in->handed)
+			return c->left == 0 ? c : NULL;
+	}
+	return NULL;
+}
+
+static void note_statuses(rbi_intake *in, rbi_crate *c, const rb_chunk *report)
+{
+	size_t begin = report->first - c->first;
+	size_t i;
+
+	for (i = begin; i < begin + report->count; i++) {
+		c->statuses[i] =
+			rbi_entry_status(&c->entries[i], report->status);
+		in->failed += c->statuses[i] != RB_OK;
+	}
+	/* From its first report on a crate holds answers. */
+	if (c->left == c->n)
+		in->feed.held++;
+	c->left -= report->count;
+}
+
 static rb_status intake_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 				  const rb_chunk *report)
 {
 	rbi_intake *in = intake_of(feed);
-	rbi_crate *c = in->crates[parcel->tag];
-	int said = 0;
-	size_t i;
+	rb_status status = RB_OK;
+	rbi_crate *c;
 
-	c->used = false;
-	for (i = 0; i < c->n; i++) {
-		const rb_chunk *half = i < in->split ? &in->reports[0] : report;
-
-		c->statuses[i] = rbi_entry_status(&c->entries[i], half->status);
-		in->failed += c->statuses[i] != RB_OK;
+	note_statuses(in, in->crates[parcel->tag], report);
+	for (c = next_to_hand(in); c != NULL; c = next_to_hand(in)) {
+		feed->held--;
+		if (hand_over(in, c) < 0) {
+			in->cancelled = true;
+			status = RB_ERR_CANCELLED;
+		}
 	}
-	if (in->cancelled)
-		return RB_OK;
-	if (in->take_values != NULL)
-		said = hand_values(in, c);
-	else if (in->take_replies != NULL)
-		said = hand_replies(in, c);
-	in->cancelled = said < 0;
-	return said < 0 ? RB_ERR_CANCELLED : RB_OK;
+	return status;
 }
 
-/* Entries that the source gave and that were not sent are answered for, those
- * that it still has are not asked for. */
+/* An entry that the source gave and that went into no chunk is answered for,
+ * those that it still has are not asked for. */
 static void intake_rest(rbi_feed *feed, const rbi_bounds *bounds,
 			const char *message)
 {
 	rbi_intake *in = intake_of(feed);
-	rbi_parcel parcel = { .tag = in->put_back_tag };
+	rbi_parcel parcel;
 	rbi_bounds one = *bounds;
 	rb_chunk *report;
 
 	one.keys = 1;
-
-	if (in->unsent) {
-		parcel.cut.count = in->crates[parcel.tag]->n;
-		report = intake_report(feed, &parcel);
-		report->message = message;
-		(void)intake_delivered(feed, &parcel, report);
-		in->unsent = false;
-	}
 	if (in->pending && intake_next(feed, &one, &parcel) == RB_OK &&
 	    parcel.cut.count > 0) {
 		report = intake_report(feed, &parcel);
 		report->message = message;
+		report->request_bytes = parcel.cut.request_bytes;
 		(void)intake_delivered(feed, &parcel, report);
 	}
 	feed->ended = true;
@@ -262,9 +282,8 @@ static void intake_rest(rbi_feed *feed, const rbi_bounds *bounds,
 static const rbi_feed_ops intake_ops = {
 	.next = intake_next,
 	.report = intake_report,
-	.split = intake_split,
+	.divide = intake_divide,
 	.delivered = intake_delivered,
-	.put_back = intake_put_back,
 	.rest = intake_rest,
 };
 
@@ -273,11 +292,12 @@ void rbi_intake_init(rbi_intake *in)
 	in->feed.ops = &intake_ops;
 	in->feed.ended = false;
 	in->feed.recycles = true;
+	in->feed.held = 0;
 	in->feed.problem = NULL;
 	in->crates = NULL;
 	in->ncrates = 0;
-	in->given = in->failed = 0;
-	in->cancelled = in->unsent = in->pending = false;
+	in->given = in->handed = in->failed = 0;
+	in->cancelled = in->pending = false;
 	in->item = *in->batch;
 	in->item.n = 1;
 	in->item.keys = &in->strings[0];

@@ -4,7 +4,8 @@
  * window.
  *
  * What the source gives is copied into a crate, the memory of one chunk, which
- * is used again once its chunk was delivered. An entry that does not fit into
+ * is used again once the sink had all of it, which it gets in order even if
+ * chunks are answered in another. An entry that does not fit into
  * the chunk being filled is the first of the next one; the source is not asked
  * again before it was copied.
  */
@@ -34,17 +35,15 @@ struct rbi_intake {
 	rbi_crate **crates;
 	size_t ncrates;
 	size_t given;	/* entries given out */
+	size_t handed;	/* and how many of them the sink had */
 	size_t failed;	/* entries whose status is not RB_OK */
 	bool cancelled; /* the sink asked to stop */
-	bool unsent;	/* crate put_back_tag was put back */
-	size_t put_back_tag;
 	bool pending;	/* item holds an entry that is in no crate yet */
 	rbi_batch item; /* of one entry, which is these: */
 	const char *strings[2];
 	size_t lens[2];
 	rb_command command;
-	rb_chunk reports[2]; /* the second only after a split */
-	size_t split;	     /* entries that reports[0] covers then; 0: all */
+	rb_chunk report;
 	char why[160];
 };
 

@@ -39,7 +39,25 @@ void rbi_lane_begin(rbi_lane *lane, rb_result *result, size_t max_value)
 	lane->keep = 0;
 	lane->reply_guess = 0;
 	lane->queued = lane->sent = lane->received = 0;
+	lane->sent_before = lane->received_before = 0;
 	lane->round_trips = 0;
+	lane->failure = RB_OK;
+	lane->problem = NULL;
+}
+
+void rbi_lane_restart(rbi_lane *lane)
+{
+	rbi_slab *slab = lane->result->bytes.newest;
+	size_t max_value = lane->in.max_value;
+
+	assert(lane->count == 0);
+	rbi_outbuf_clear(&lane->out);
+	rbi_reader_init(&lane->in, max_value);
+	if (slab != NULL)
+		slab->len = lane->keep;
+	lane->queued = lane->sent;
+	lane->sent_before = lane->sent;
+	lane->received_before = lane->received;
 	lane->failure = RB_OK;
 	lane->problem = NULL;
 }
@@ -234,6 +252,11 @@ rbi_lane_event rbi_lane_next(rbi_lane *lane)
 const rbi_flight *rbi_lane_oldest(const rbi_lane *lane)
 {
 	return flight_at(lane, 0);
+}
+
+const rbi_flight *rbi_lane_newest(const rbi_lane *lane)
+{
+	return flight_at(lane, lane->count - 1);
 }
 
 void rbi_lane_pop(rbi_lane *lane)

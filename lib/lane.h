@@ -8,7 +8,8 @@
  *
  *	push ──► out ──► (socket) ──► room, received ──► next ──► a flight
  *
- * Positions are counted in bytes from the beginning of the call. A flight has
+ * Positions are counted in bytes from the beginning of the call, over all of
+ * its connections. A flight has
  * left when sent >= end, and has not begun to leave when sent <= begin.
  *
  * Received bytes go behind the used bytes of the result's newest slab. What no
@@ -56,6 +57,8 @@ typedef struct rbi_lane {
 	uint64_t queued;
 	uint64_t sent;
 	uint64_t received;
+	uint64_t sent_before;	  /* by connections that have ended */
+	uint64_t received_before; /* likewise */
 	uint64_t round_trips;
 	rb_status failure; /* with RBI_LANE_BROKEN */
 	const char *problem;
@@ -66,6 +69,19 @@ void rbi_lane_fini(rbi_lane *lane);
 
 /* Begins a call, whose bytes and messages go into result. */
 void rbi_lane_begin(rbi_lane *lane, rb_result *result, size_t max_value);
+
+/*
+ * A new connection takes the place of the one that ended. There must be no
+ * flight left; what waited to be sent and what was read in part is dropped.
+ */
+void rbi_lane_restart(rbi_lane *lane);
+
+/* Whether anything has left or come on this connection. */
+static inline bool rbi_lane_is_used(const rbi_lane *lane)
+{
+	return lane->sent != lane->sent_before ||
+	       lane->received != lane->received_before;
+}
 
 /* Puts a chunk at the end. RB_ERR_NOMEM: it is not there. */
 rb_status rbi_lane_push(rbi_lane *lane, const rbi_parcel *parcel,
@@ -88,6 +104,7 @@ rbi_lane_event rbi_lane_next(rbi_lane *lane);
 
 /* The oldest flight, which there must be; pop takes it out. */
 const rbi_flight *rbi_lane_oldest(const rbi_lane *lane);
+const rbi_flight *rbi_lane_newest(const rbi_lane *lane);
 void rbi_lane_pop(rbi_lane *lane);
 
 /*

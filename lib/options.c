@@ -11,7 +11,7 @@
 
 #define KNOWN_FLAGS                                                    \
 	((uint32_t)(RB_STOP_ON_ERROR | RB_TRANSACTION | RB_IF_ABSENT | \
-		    RB_IF_PRESENT))
+		    RB_IF_PRESENT | RB_RETRY_WRITES | RB_SIZE_FIRST))
 
 /* Large enough for any use, small enough for sums of two. */
 #define BYTES_MAX (SIZE_MAX / 4)
@@ -103,6 +103,11 @@ static void fill_from(rb_options *o, const rb_options *d)
 	o->flags |= d->flags;
 	if (o->expire_ms == 0)
 		o->expire_ms = d->expire_ms;
+	fill_size(&o->expected_value_bytes, d->expected_value_bytes);
+	if (o->reconnect == NULL) {
+		o->reconnect = d->reconnect;
+		o->reconnect_arg = d->reconnect_arg;
+	}
 	if (o->on_chunk == NULL) {
 		o->on_chunk = d->on_chunk;
 		o->on_chunk_arg = d->on_chunk_arg;
@@ -114,10 +119,13 @@ static void fill_from(rb_options *o, const rb_options *d)
 void rbi_options_fill(rb_options *o, const rb_options *defaults)
 {
 	fill_from(o, defaults);
+	if (o->chunk_keys == 0)
+		o->flags |= RBI_OPTIONS_AUTO_KEYS;
 	fill_from(o, &library_defaults);
 	o->chunk_args = rbi_min(o->chunk_args, RBI_ENCODE_MAX_ARGC);
 	o->chunk_request_bytes = rbi_min(o->chunk_request_bytes, BYTES_MAX);
 	o->chunk_reply_bytes = rbi_min(o->chunk_reply_bytes, BYTES_MAX);
 	o->window_reply_bytes = rbi_min(o->window_reply_bytes, BYTES_MAX);
 	o->max_value_bytes = rbi_min(o->max_value_bytes, BYTES_MAX);
+	o->expected_value_bytes = rbi_min(o->expected_value_bytes, BYTES_MAX);
 }

@@ -12,6 +12,9 @@
 /* The most chunks in flight of a window that sets itself. */
 #define RBI_OPTIONS_WINDOW_MAX 64
 
+/* A flag of our own: the caller leaves it to us how many entries a chunk has. */
+#define RBI_OPTIONS_AUTO_KEYS (UINT32_C(1) << 31)
+
 /*
  * Copies what the caller gave (NULL: all defaults, as zeros) into *out.
  * NULL: fine. Otherwise what is wrong with it, a static text that names the

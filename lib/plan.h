@@ -8,12 +8,16 @@
 
 #include "batch.h"
 
+/* A value in an answer has no more than this around it. */
+#define RBI_PLAN_REPLY_FRAME 16
+
 typedef struct rbi_bounds {
 	size_t keys;	      /* the most entries, at least 1 */
 	size_t args;	      /* the most arguments of a command */
 	size_t request_bytes; /* of a chunk as sent */
 	size_t reply_bytes;   /* of its answer, as predicted */
 	size_t entry_reply;   /* predicted of one entry; 0: not known */
+	size_t largest;	      /* leave room for one as large as this */
 } rbi_bounds;
 
 /* Entries first .. first + count - 1 of a batch, and their bytes as sent. */
@@ -72,6 +76,18 @@ static inline bool rbi_sizer_add(rbi_sizer *s, size_t count, size_t size)
  */
 rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
 		     const rbi_bounds *bounds);
+
+/* The first entries of a cut, as many as are within other bounds by now. */
+rbi_cut rbi_plan_cut_again(const rbi_cut *cut, const rbi_bounds *bounds);
+
+/* count entries of a cut, behind its first skip ones. */
+rbi_cut rbi_plan_part(const rbi_cut *cut, size_t skip, size_t count);
+
+/* The predicted bytes of the answer to a cut. */
+size_t rbi_plan_reply(const rbi_cut *cut, size_t entry_reply);
+
+/* The first entries of a cut, at most count, that no unit goes beyond. */
+size_t rbi_plan_units(const rbi_cut *cut, size_t count);
 
 /*
  * How many entries of a cut, which is one command for each, have left with the

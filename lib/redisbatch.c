@@ -1,14 +1,15 @@
 #include "redisbatch.h"
 
-#include "call.h"
+#include "sizes.h"
 
 rb_status rb_mget_chunked(rb_client *client, const char **keys,
 			  const size_t *keylens, size_t nkeys,
 			  const rb_options *opts, rb_result **out)
 {
-	const rbi_batch batch = {
+	rbi_batch batch = {
 		.form = RBI_FORM_GATHER,
 		.shape = RBI_SHAPE_VALUES,
+		.reads = true,
 		.command = { "MGET", 4 },
 		.keys = keys,
 		.keylens = keylens,
@@ -19,8 +20,9 @@ rb_status rb_mget_chunked(rb_client *client, const char **keys,
 	rb_options o;
 	rb_status status = rbi_call_begin_result(client, opts, &o, out);
 
-	return status != RB_OK ? status :
-				 rbi_call_batch(client, &o, &batch, out);
+	if (status != RB_OK)
+		return status;
+	return rbi_sizes_call(client, &o, &batch, "STRLEN", out);
 }
 
 rb_status rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
@@ -28,9 +30,10 @@ rb_status rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
 			   size_t nfields, const rb_options *opts,
 			   rb_result **out)
 {
-	const rbi_batch batch = {
+	rbi_batch batch = {
 		.form = RBI_FORM_GATHER,
 		.shape = RBI_SHAPE_VALUES,
+		.reads = true,
 		.command = { "HMGET", 5 },
 		.fixed = { key, keylen },
 		.keys = fields,
@@ -44,6 +47,7 @@ rb_status rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
 	rb_options o;
 	rb_status status = rbi_call_begin_result(client, opts, &o, out);
 
-	return status != RB_OK ? status :
-				 rbi_call_batch(client, &o, &batch, out);
+	if (status != RB_OK)
+		return status;
+	return rbi_sizes_call(client, &o, &batch, "HSTRLEN", out);
 }

@@ -22,6 +22,7 @@ struct rbi_reply_node {
 void rbi_reply_init(rbi_reply_builder *b, rbi_slabs *memory)
 {
 	b->memory = memory;
+	b->full = false;
 	b->depth = 0;
 }
 
@@ -60,10 +61,19 @@ static int reply_type(rbi_token_kind kind)
 	return REDIS_REPLY_ERROR;
 }
 
+static char too_long[] = "the string is longer than allowed";
+
+static const redisReply dropped = { .type = REDIS_REPLY_ERROR,
+				    .str = too_long,
+				    .len = sizeof(too_long) - 1 };
+
+const redisReply *rbi_reply_dropped(void)
+{
+	return &dropped;
+}
+
 static void set_text(redisReply *reply, rbi_token_kind kind, const rbi_token *t)
 {
-	static char too_long[] = "the string is longer than allowed";
-
 	if (kind == RBI_TOKEN_LONG) {
 		reply->str = too_long;
 		reply->len = sizeof(too_long) - 1;
@@ -109,13 +119,15 @@ static void attach(rbi_reply_builder *b, rbi_reply_node *node)
 	if (b->depth == 0)
 		return;
 	frame = &b->frames[b->depth - 1];
+	frame->left--;
+	if (b->full)
+		return;
 	if (frame->last != NULL)
 		frame->last->next = node;
 	else
 		frame->first = node;
 	frame->last = node;
 	frame->node->reply.elements++;
-	frame->left--;
 }
 
 /* All elements are there: only now is so much memory taken for their array,
@@ -146,11 +158,11 @@ static bool is_aggregate(rbi_token_kind kind)
 rb_status rbi_reply_take(rbi_reply_builder *b, rbi_token_kind kind,
 			 const rbi_token *t, const redisReply **whole)
 {
-	rbi_reply_node *node = node_new(b, kind, t);
+	rbi_reply_node *node = b->full ? NULL : node_new(b, kind, t);
 	rbi_reply_frame *frame;
 
 	*whole = NULL;
-	if (node == NULL)
+	if (node == NULL && !b->full)
 		return RB_ERR_NOMEM;
 	attach(b, node);
 	if (is_aggregate(kind) && t->number > 0) {
@@ -163,11 +175,13 @@ rb_status rbi_reply_take(rbi_reply_builder *b, rbi_token_kind kind,
 	while (b->depth > 0 && b->frames[b->depth - 1].left == 0) {
 		frame = &b->frames[--b->depth];
 		node = frame->node;
-		if (close_frame(b, frame) != RB_OK)
+		if (!b->full && close_frame(b, frame) != RB_OK)
 			return RB_ERR_NOMEM;
 	}
-	if (b->depth == 0)
-		*whole = &node->reply;
+	if (b->depth > 0)
+		return RB_OK;
+	*whole = b->full ? &dropped : &node->reply;
+	b->full = false;
 	return RB_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct rbi_reply_frame {
 
 typedef struct rbi_reply_builder {
 	rbi_slabs *memory;
+	bool full; /* nothing more is kept of the reply under way */
 	unsigned depth;
 	rbi_reply_frame frames[RBI_READER_DEPTH];
 } rbi_reply_builder;
@@ -37,6 +38,18 @@ void rbi_reply_init(rbi_reply_builder *b, rbi_slabs *memory);
 rb_status rbi_reply_take(rbi_reply_builder *b, rbi_token_kind kind,
 			 const rbi_token *t,
 			 const struct redisReply **whole) RBI_MUST_CHECK;
+
+/*
+ * Keeps nothing more of the reply under way, which will be rbi_reply_dropped()
+ * in the end.
+ */
+static inline void rbi_reply_drop(rbi_reply_builder *b)
+{
+	b->full = true;
+}
+
+/* What stands for a reply that was dropped: an error. */
+const struct redisReply *rbi_reply_dropped(void);
 
 /* Whether it is an array whose first element is not nil. */
 bool rbi_reply_has_element(const struct redisReply *reply);

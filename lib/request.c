@@ -33,7 +33,7 @@ static large find_large(const rbi_cut *cut)
 
 	if (cut->request_bytes < RBI_OUTBUF_BORROW)
 		return l;
-	if (b->fixed.data != NULL)
+	if (b->fixed.data != NULL && b->form == RBI_FORM_GATHER)
 		count_large(&l, b->fixed.len);
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		if (b->form == RBI_FORM_COMMANDS) {
@@ -125,6 +125,12 @@ static char *append_keys(rbi_outbuf *out, char *p, const rbi_cut *cut)
 	return p;
 }
 
+static char *append_entries(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	return cut->batch->values != NULL ? append_pairs(out, p, cut) :
+					    append_keys(out, p, cut);
+}
+
 static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
@@ -136,22 +142,24 @@ static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
 		p = append_arg(out, p, b->fixed.data, b->fixed.len);
 	if (b->counted)
 		p = append_count(p, cut->count);
-	p = b->values != NULL ? append_pairs(out, p, cut) :
-				append_keys(out, p, cut);
-	return append_tail(p, b);
+	return append_tail(append_entries(out, p, cut), b);
 }
 
-static char *append_sets(rbi_outbuf *out, char *p, const rbi_cut *cut)
+static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
 	rbi_cut one = { .batch = b, .count = 1 };
+	size_t args = rbi_batch_fixed_args(b) + rbi_batch_entry_args(b);
 	size_t i;
 
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		one.first = i;
-		p = rbi_encode_header(p, 3 + b->ntail);
+		p = rbi_encode_header(p, args);
 		p = rbi_encode_arg(p, b->command.data, b->command.len);
-		p = append_tail(append_pairs(out, p, &one), b);
+		/* Copied, since it stands in every command. */
+		if (b->fixed.data != NULL)
+			p = rbi_encode_arg(p, b->fixed.data, b->fixed.len);
+		p = append_tail(append_entries(out, p, &one), b);
 	}
 	return p;
 }
@@ -177,8 +185,8 @@ static char *append_body(rbi_outbuf *out, char *p, const rbi_cut *cut)
 	switch (cut->batch->form) {
 	case RBI_FORM_GATHER:
 		return append_gathered(out, p, cut);
-	case RBI_FORM_SET:
-		return append_sets(out, p, cut);
+	case RBI_FORM_EACH:
+		return append_each(out, p, cut);
 	case RBI_FORM_COMMANDS:
 		return append_commands(out, p, cut);
 	}

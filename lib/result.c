@@ -1,6 +1,7 @@
 #include "result.h"
 
 #include "alloc.h"
+#include "route.h"
 
 #include <string.h>
 
@@ -60,6 +61,25 @@ bool rbi_result_reserve(rb_result *res)
 	return true;
 }
 
+rb_chunk *rbi_result_find(const rb_result *res, size_t i)
+{
+	size_t low = 0;
+	size_t high = res->nchunks;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		rb_chunk *chunk = &res->chunks[mid];
+
+		if (i < chunk->first)
+			high = mid;
+		else if (i - chunk->first < chunk->count)
+			return chunk;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
 size_t rbi_result_add(rb_result *res, size_t first, size_t count)
 {
 	rb_chunk *chunk = &res->chunks[res->nchunks];
@@ -83,11 +103,11 @@ const char *rbi_result_note(rb_result *res, rb_status status,
 	return note != NULL ? note : rb_status_text(status);
 }
 
-void rbi_result_split(rb_result *res, size_t i, size_t count)
+void rbi_result_split(rb_result *res, rb_chunk *chunk, size_t count)
 {
-	rb_chunk *chunk = &res->chunks[i];
+	size_t behind = res->nchunks - (size_t)(chunk - res->chunks);
 
-	memmove(chunk + 1, chunk, (res->nchunks - i) * sizeof(*chunk));
+	memmove(chunk + 1, chunk, behind * sizeof(*chunk));
 	res->nchunks++;
 	chunk[0].count = count;
 	chunk[1].first += count;
@@ -104,6 +124,7 @@ rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk)
 	case RBI_STATE_REPLY:
 		return RB_OK;
 	case RBI_STATE_ERROR:
+	case RBI_STATE_DOUBT:
 	case RBI_STATE_REPLY_ERROR:
 		return RB_ERR_SERVER;
 	case RBI_STATE_SHAPE:
@@ -118,6 +139,8 @@ rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk)
 
 rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk)
 {
+	rb_slice text;
+
 	switch (rbi_entry_state(e)) {
 	case RBI_STATE_VALUE:
 	case RBI_STATE_NIL:
@@ -127,9 +150,16 @@ rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk)
 	case RBI_STATE_LONG:
 		return RB_ANSWERED;
 	case RBI_STATE_UNMET:
-	case RBI_STATE_ERROR:
-	case RBI_STATE_REPLY_ERROR:
 		return RB_REJECTED;
+	case RBI_STATE_ERROR:
+		return RB_REJECTED;
+	case RBI_STATE_DOUBT:
+		return RB_UNKNOWN;
+	case RBI_STATE_REPLY_ERROR:
+		text = rbi_reply_text(e->data);
+		return rbi_route_hints(text.data, text.len).upstream ?
+			       RB_UNKNOWN :
+			       RB_REJECTED;
 	case RBI_STATE_UNSET:
 		break;
 	}
@@ -160,6 +190,7 @@ rb_slice rbi_entry_value(const rbi_entry *e)
 	case RBI_STATE_DONE:
 	case RBI_STATE_UNMET:
 	case RBI_STATE_ERROR:
+	case RBI_STATE_DOUBT:
 	case RBI_STATE_REPLY_ERROR:
 	case RBI_STATE_SHAPE:
 	case RBI_STATE_LONG:
@@ -221,26 +252,6 @@ int64_t rb_result_total(const rb_result *res)
 	return res != NULL ? res->total : 0;
 }
 
-/* The report that entry i is in; NULL: none. */
-static const rb_chunk *chunk_of(const rb_result *res, size_t i)
-{
-	size_t low = 0;
-	size_t high = res->nchunks;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const rb_chunk *chunk = &res->chunks[mid];
-
-		if (i < chunk->first)
-			high = mid;
-		else if (i - chunk->first < chunk->count)
-			return chunk;
-		else
-			low = mid + 1;
-	}
-	return NULL;
-}
-
 rb_status rb_result_status(const rb_result *res, size_t i)
 {
 	const rb_chunk *chunk;
@@ -249,7 +260,7 @@ rb_status rb_result_status(const rb_result *res, size_t i)
 		return RB_ERR_INVALID;
 	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
 		return rbi_entry_status(&res->entries[i], RB_OK);
-	chunk = chunk_of(res, i);
+	chunk = rbi_result_find(res, i);
 	return chunk != NULL ? chunk->status : RB_ERR_SKIPPED;
 }
 
@@ -261,7 +272,7 @@ rb_outcome rb_result_outcome(const rb_result *res, size_t i)
 		return RB_NOT_SENT;
 	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
 		return rbi_entry_outcome(&res->entries[i], RB_NOT_SENT);
-	chunk = chunk_of(res, i);
+	chunk = rbi_result_find(res, i);
 	return chunk != NULL ? chunk->outcome : RB_NOT_SENT;
 }
 
@@ -282,6 +293,7 @@ const char *rb_result_message(const rb_result *res, size_t i)
 	case RBI_STATE_REPLY:
 		return "";
 	case RBI_STATE_ERROR:
+	case RBI_STATE_DOUBT:
 	case RBI_STATE_SHAPE:
 	case RBI_STATE_LONG:
 		return e->data;
@@ -291,7 +303,7 @@ const char *rb_result_message(const rb_result *res, size_t i)
 	case RBI_STATE_UNSET:
 		break;
 	}
-	chunk = chunk_of(res, i);
+	chunk = rbi_result_find(res, i);
 	return chunk != NULL ? chunk->message : "";
 }
 

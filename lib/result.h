@@ -22,6 +22,7 @@ typedef enum rbi_state {
 	RBI_STATE_VALUE,
 	RBI_STATE_NIL,
 	RBI_STATE_ERROR,      /* data: the server's words, with a NUL */
+	RBI_STATE_DOUBT,      /* likewise; it may have been applied */
 	RBI_STATE_SHAPE,      /* data: a static text */
 	RBI_STATE_LONG,	      /* past a limit; data: a static text */
 	RBI_STATE_DONE,	      /* a write, applied */
@@ -45,6 +46,13 @@ static inline void rbi_entry_set(rbi_entry *e, rbi_state state,
 static inline rbi_state rbi_entry_state(const rbi_entry *e)
 {
 	return (rbi_state)(e->word & 0xff);
+}
+
+/* What RBI_STATE_DONE carries besides; 0 for any other state. */
+static inline size_t rbi_entry_number(const rbi_entry *e)
+{
+	return rbi_entry_state(e) == RBI_STATE_DONE ? (size_t)(e->word >> 8) :
+						      0;
 }
 
 struct rb_result {
@@ -75,14 +83,17 @@ rb_result *rbi_result_new(const rb_allocator *a, size_t n, size_t chunks,
  */
 bool rbi_result_reserve(rb_result *res) RBI_MUST_CHECK;
 
+/* The report that entry i is in; NULL: none. */
+rb_chunk *rbi_result_find(const rb_result *res, size_t i);
+
 /* Adds the report of count entries from first on; its number. */
 size_t rbi_result_add(rb_result *res, size_t first, size_t count);
 
 /*
- * Splits report i behind its first count entries. The new report i + 1 covers
+ * Splits a report behind its first count entries. The new one behind it covers
  * the rest, and those that follow move up. Needs room for one more report.
  */
-void rbi_result_split(rb_result *res, size_t i, size_t count);
+void rbi_result_split(rb_result *res, rb_chunk *chunk, size_t count);
 
 /* The status and outcome of an entry whose chunk fared as given. */
 rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk);

@@ -9,17 +9,37 @@
 #include "internal.h"
 
 typedef enum rbi_route {
-	RBI_ROUTE_ANSWER, /* no error, or one that is the answer */
-	RBI_ROUTE_FAIL,	  /* this chunk fails, the others go on */
-	RBI_ROUTE_STOP,	  /* no other chunk can fare better: send no more */
-	RBI_ROUTE_CLOSE	  /* as stop, and the server closes the connection */
+	RBI_ROUTE_ANSWER,  /* no error, or one that is the answer */
+	RBI_ROUTE_FAIL,	   /* this chunk fails, the others go on */
+	RBI_ROUTE_ISOLATE, /* one of its entries is at fault */
+	RBI_ROUTE_SPLIT,   /* it is too large as a whole */
+	RBI_ROUTE_AGAIN,   /* this chunk cannot be served now */
+	RBI_ROUTE_SHRINK,  /* the server lacks memory: perhaps a smaller one */
+	RBI_ROUTE_LATER,   /* no chunk can be served now */
+	RBI_ROUTE_STOP,	   /* no other chunk can fare better: send no more */
+	RBI_ROUTE_CLOSE	   /* as stop, and the server closes the connection */
 } rbi_route;
+
+/* What a text says besides. */
+typedef struct rbi_hints {
+	size_t limit;	/* "Limit: N bytes"; 0: none is named */
+	bool arguments; /* it has too many arguments */
+	bool long_one;	/* one of its arguments is too long */
+	bool upstream;	/* a proxy lost the server, and whether the command
+			    was run */
+	bool in_part;	/* a proxy says that some of it was done */
+	bool login;	/* it wants to know who we are */
+} rbi_hints;
 
 /*
  * The route of an error answer. one_of_many: to a command that shares its
- * chunk with others of any kind, so that only what concerns the connection
- * concerns the others; the rest is that command's own answer.
+ * chunk with others of any kind, so that only what concerns the connection or
+ * the server as a whole concerns the others; the rest is that command's own
+ * answer.
  */
 rbi_route rbi_route_error(const char *text, size_t len, bool one_of_many);
+
+/* What the same text says besides its route. */
+rbi_hints rbi_route_hints(const char *text, size_t len);
 
 #endif

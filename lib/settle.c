@@ -19,20 +19,32 @@ rbi_bounds rbi_settle_bounds(const rbi_engine *e)
 		.args = o->chunk_args,
 		.request_bytes = o->chunk_request_bytes,
 		.reply_bytes = o->chunk_reply_bytes,
-		.entry_reply = *e->entry_reply,
 	};
 
+	rbi_learn_narrow(&bounds, e->learned, e->limits, &e->ramp);
 	/* A chunk is sent at once, so it may hold no more than a second's. */
 	if (o->commands_per_second != 0 && e->batch->form != RBI_FORM_GATHER)
 		bounds.keys = rbi_min(bounds.keys, o->commands_per_second);
 	return bounds;
 }
 
+static void report_waiting(rbi_engine *e)
+{
+	while (e->again.count > 0) {
+		rbi_waiting w = rbi_again_take(&e->again, 0);
+
+		rbi_settle_parcel(e, &w.parcel, &w.fate);
+	}
+}
+
 void rbi_settle_finish(rbi_engine *e)
 {
-	rbi_bounds bounds = rbi_settle_bounds(e);
+	rbi_bounds bounds;
 
-	/* What was never tried is cut as it would have been at first. */
+	report_waiting(e);
+	/* What was never tried is cut without regard to what was learned. */
+	e->ramp.keys = SIZE_MAX;
+	bounds = rbi_settle_bounds(e);
 	bounds.entry_reply = 0;
 	if (!e->feed->ended)
 		e->feed->ops->rest(
@@ -42,10 +54,11 @@ void rbi_settle_finish(rbi_engine *e)
 	e->result->stats.reply_bytes = e->lane->received;
 	e->result->stats.round_trips = e->lane->round_trips;
 	rbi_result_seal(e->result);
+	rbi_again_fini(&e->again);
 	e->over = true;
 }
 
-/* --------------------------------------------------------------- settle -- */
+/* --------------------------------------------------------------- report -- */
 
 static void tell(rbi_engine *e, const rb_chunk *chunk)
 {
@@ -56,46 +69,58 @@ static void tell(rbi_engine *e, const rb_chunk *chunk)
 		rbi_settle_stop(e, RB_ERR_CANCELLED, "cancelled by on_chunk");
 }
 
-static void count_sent(rbi_engine *e, size_t entries, size_t commands)
+static rb_chunk *begin_report(rbi_engine *e, const rbi_parcel *parcel,
+			      const rbi_fate *fate)
 {
-	e->result->stats.keys += entries;
-	e->result->stats.commands += commands;
-}
+	rb_chunk *chunk = e->feed->ops->report(e->feed, parcel);
 
-/* What a report says in any case. */
-static rb_chunk *begin_report(rbi_engine *e, const rbi_flight *flight)
-{
-	rb_chunk *chunk = e->feed->ops->report(e->feed, &flight->parcel);
-
-	chunk->attempts = e->lane->sent > flight->begin ? 1 : 0;
-	chunk->request_bytes = flight->parcel.cut.request_bytes;
-	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
+	chunk->attempts = parcel->attempts;
+	chunk->request_bytes = parcel->cut.request_bytes;
+	chunk->status = fate->status;
+	chunk->outcome = fate->outcome;
+	chunk->message = fate->message;
+	/* That it was refused later says nothing of what came before. */
+	if (parcel->unknown && chunk->outcome != RB_ANSWERED)
+		chunk->outcome = RB_UNKNOWN;
 	return chunk;
 }
 
-/* The report stands: hands the chunk back, and takes it out of the lane. */
-static void end_report(rbi_engine *e, const rb_chunk *chunk)
+static void end_report(rbi_engine *e, const rbi_parcel *parcel, rb_chunk *chunk)
 {
-	const rbi_parcel parcel = rbi_lane_oldest(e->lane)->parcel;
-
-	rbi_lane_pop(e->lane);
-	if (e->feed->ops->delivered(e->feed, &parcel, chunk) != RB_OK)
+	/* The sink may come first, and may end what chunk points to. */
+	if (e->feed->ops->delivered(e->feed, parcel, chunk) != RB_OK)
 		rbi_settle_stop(e, RB_ERR_CANCELLED, "cancelled by the sink");
 	tell(e, chunk);
 }
 
-/* What a chunk's answer took, for the next ones: at once when it is more, by
- * halves when it is less, since too large a chunk hurts more than a small one;
- * a single large value is forgotten within ten chunks. */
-static void learn(rbi_engine *e, size_t entries, size_t reply_bytes)
+void rbi_settle_parcel(rbi_engine *e, const rbi_parcel *parcel,
+		       const rbi_fate *fate)
 {
-	size_t entry = reply_bytes / entries + 1;
-
-	if (entry > *e->entry_reply)
-		*e->entry_reply = entry;
-	else
-		*e->entry_reply -= (*e->entry_reply - entry) / 2;
+	end_report(e, parcel, begin_report(e, parcel, fate));
 }
+
+void rbi_settle_count(rbi_engine *e)
+{
+	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	size_t count = flight->parcel.cut.count;
+
+	if (e->lane->sent < flight->end)
+		return;
+	e->result->stats.keys += count;
+	e->result->stats.commands += rbi_batch_commands(e->batch, count);
+}
+
+/* The oldest flight's parcel as it is now: sent once more, perhaps. */
+static rbi_parcel take_parcel(const rbi_engine *e)
+{
+	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	rbi_parcel parcel = flight->parcel;
+
+	parcel.attempts += e->lane->sent > flight->begin;
+	return parcel;
+}
+
+/* ------------------------------------------------------------- answered -- */
 
 /* A stop is a failure of the call, even if its chunk was answered in part. */
 static rb_status stopping_status(const rbi_answer *a)
@@ -110,11 +135,16 @@ static void follow_route(rbi_engine *e, const rbi_answer *a)
 	switch (a->route) {
 	case RBI_ROUTE_ANSWER:
 	case RBI_ROUTE_FAIL:
+	case RBI_ROUTE_ISOLATE:
+	case RBI_ROUTE_SPLIT:
+	case RBI_ROUTE_AGAIN:
 		break;
 	case RBI_ROUTE_CLOSE:
 		e->closing = true;
 		rbi_settle_stop(e, stopping_status(a), a->message);
 		break;
+	case RBI_ROUTE_LATER:
+	case RBI_ROUTE_SHRINK:
 	case RBI_ROUTE_STOP:
 		rbi_settle_stop(e, stopping_status(a), a->message);
 		break;
@@ -130,76 +160,73 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	const rbi_answer *a = &e->lane->answer;
-	rb_chunk *chunk = begin_report(e, flight);
-	size_t count = flight->parcel.cut.count;
+	const rbi_fate fate = { a->status, a->outcome, a->message };
+	rbi_parcel parcel = take_parcel(e);
+	rb_chunk *chunk = begin_report(e, &parcel, &fate);
 
-	chunk->status = a->status;
-	chunk->outcome = a->outcome;
-	chunk->message = a->message;
+	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
 	chunk->number = a->number;
 	if (flight->first_sent_us != 0)
 		chunk->elapsed_us = now_us - flight->first_sent_us;
-	if (e->lane->sent >= flight->end)
-		count_sent(e, count, rbi_batch_commands(e->batch, count));
-	if (a->status == RB_OK || a->status == RB_ERR_PARTIAL) {
-		learn(e, count, chunk->reply_bytes);
-		rbi_window_answered(&e->window, flight->last_sent_us, now_us);
-	}
+	rbi_settle_count(e);
 	follow_route(e, a);
-	end_report(e, chunk);
-	if (e->feed->recycles)
+	rbi_lane_pop(e->lane);
+	end_report(e, &parcel, chunk);
+	if (e->feed->recycles && e->feed->held == 0 && e->again.count == 0)
 		rbi_lane_forget(e->lane);
 }
 
-/* Of a chunk of many commands some may have left: they get a report of their
- * own. What is left to report. */
-static rb_chunk *split_lost(rbi_engine *e, const rbi_flight *flight,
-			    rb_chunk *chunk)
+/* ----------------------------------------------------------------- lost -- */
+
+/* Of a chunk of many commands some may have left: they are reported by
+ * themselves. What is left to report, in *parcel. */
+static void report_head(rbi_engine *e, rbi_parcel *parcel, rbi_fate *fate,
+			uint64_t sent)
 {
-	uint64_t sent = e->lane->sent - flight->begin;
-	rb_chunk *halves;
+	rbi_fate unknown = { fate->status, RB_UNKNOWN, fate->message };
+	rbi_parcel head;
 	size_t bytes;
 	size_t n;
 
 	if (e->batch->form == RBI_FORM_GATHER || e->batch->transaction)
-		return chunk;
-	n = rbi_plan_sent(&flight->parcel.cut, sent, &bytes);
+		return;
+	n = rbi_plan_sent(&parcel->cut, sent, &bytes);
 	if (n == 0)
-		return chunk;
-	count_sent(e, n, n);
-	halves = e->feed->ops->split(e->feed, chunk, n);
-	if (halves == NULL) {
-		chunk->outcome = RB_UNKNOWN;
-		return chunk;
+		return;
+	e->result->stats.keys += n;
+	e->result->stats.commands += n;
+	if (!e->feed->ops->divide(e->feed, parcel, n)) {
+		fate->outcome = RB_UNKNOWN;
+		return;
 	}
-	halves[0].outcome = RB_UNKNOWN;
-	halves[0].request_bytes = bytes;
-	halves[1].request_bytes -= bytes;
-	halves[1].reply_bytes = 0;
-	if (sent == bytes) {
-		halves[1].attempts = 0;
-		halves[1].status = RB_ERR_SKIPPED;
-	}
-	tell(e, &halves[0]);
-	return &halves[1];
+	head = rbi_parcel_part(parcel, 0, n);
+	*parcel = rbi_parcel_part(parcel, n, parcel->cut.count - n);
+	if (sent == bytes && --parcel->attempts == 0)
+		fate->status = RB_ERR_SKIPPED;
+	rbi_settle_parcel(e, &head, &unknown);
 }
 
 static void report_lost(rbi_engine *e, rb_status status, const char *message)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
-	rb_chunk *chunk = begin_report(e, flight);
-	size_t count = flight->parcel.cut.count;
+	rbi_parcel parcel = take_parcel(e);
+	rbi_fate fate = { RB_ERR_SKIPPED, RB_NOT_SENT, message };
+	size_t reply_bytes = rbi_lane_reply_bytes(e->lane);
+	rb_chunk *chunk;
 
-	chunk->message = message;
-	if (chunk->attempts != 0)
-		chunk->status = status;
-	if (e->lane->sent >= flight->end) {
-		chunk->outcome = RB_UNKNOWN;
-		count_sent(e, count, rbi_batch_commands(e->batch, count));
-	} else if (chunk->attempts != 0) {
-		chunk = split_lost(e, flight, chunk);
-	}
-	end_report(e, chunk);
+	if (parcel.attempts > 0)
+		fate.status = status;
+	rbi_settle_count(e);
+	if (e->lane->sent >= flight->end)
+		fate.outcome = RB_UNKNOWN;
+	else if (e->lane->sent > flight->begin)
+		report_head(e, &parcel, &fate, e->lane->sent - flight->begin);
+	if (e->lane->sent < flight->end)
+		rbi_parcel_distrust(&parcel);
+	rbi_lane_pop(e->lane);
+	chunk = begin_report(e, &parcel, &fate);
+	chunk->reply_bytes = reply_bytes;
+	end_report(e, &parcel, chunk);
 }
 
 void rbi_settle_lost(rbi_engine *e, rb_status status, const char *why)
@@ -211,27 +238,9 @@ void rbi_settle_lost(rbi_engine *e, rb_status status, const char *why)
 		rbi_settle_stop(e, status, why);
 	e->stopped = true;
 	/* A deadline that passes before anything was sent harms nobody. */
-	if (status == RB_ERR_IO || e->lane->sent > 0 || e->lane->received > 0)
+	if (!e->down && (status == RB_ERR_IO || rbi_lane_is_used(e->lane)))
 		rbi_transport_break(e->transport, status, why);
 	while (e->lane->count > 0)
 		report_lost(e, status, message);
 	rbi_settle_finish(e);
-}
-
-void rbi_settle_lost_io(rbi_engine *e, int error)
-{
-	char system[96];
-	char why[256];
-
-	if (error != 0)
-		rbi_transport_error_text(error, system, sizeof(system));
-	else
-		rbi_print(system, sizeof(system),
-			  "the server closed the connection");
-	if (e->words[0] != '\0')
-		rbi_print(why, sizeof(why), "%.90s (its last words: %.140s)",
-			  system, e->words);
-	else
-		rbi_print(why, sizeof(why), "%s", system);
-	rbi_settle_lost(e, RB_ERR_IO, why);
 }

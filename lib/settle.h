@@ -1,13 +1,13 @@
 /*
- * A call under way: its state, and what becomes of its chunks.
+ * A call under way: its state, and what is said of its entries in the end.
  *
- * Every chunk ends in exactly one of these ways, and its report says which:
+ * Every entry is reported in exactly one of these ways:
  *	answered	whatever the answer was;
  *	lost		its connection ended first: unknown if its last byte
  *			had left, not sent otherwise;
  *	skipped		the batch had stopped before it was sent.
  * A chunk of many commands of which some had left when the connection ended is
- * reported in two halves.
+ * reported in two halves. What is sent again instead is for recover to say.
  *
  * A batch stops when a failure leaves no hope for other chunks, when it is
  * told to, or when a callback says so. What is in flight then is still
@@ -17,10 +17,24 @@
 #ifndef RBI_SETTLE_H
 #define RBI_SETTLE_H
 
+#include "again.h"
+#include "backoff.h"
 #include "lane.h"
+#include "learn.h"
 #include "pace.h"
 #include "transport.h"
+#include "wake.h"
 #include "window.h"
+
+/*
+ * Makes a new connection in place of one that ended, and takes it over into
+ * transport. RB_OK, RB_ERR_CANCELLED, RB_ERR_TIMEOUT when the deadline passed,
+ * RB_ERR_NOMEM, RB_ERR_SKIPPED when there is no use in asking again, or any
+ * other status; with the reason in why. It may block until the deadline.
+ */
+typedef rb_status rbi_redial_fn(void *arg, uint64_t deadline_us,
+				rbi_transport *transport, char *why,
+				size_t why_size);
 
 typedef struct rbi_engine {
 	/* Set by the caller before rbi_engine_begin(). */
@@ -31,13 +45,27 @@ typedef struct rbi_engine {
 	rbi_lane *lane;
 	rbi_transport *transport;
 	uint64_t deadline_us;
-	size_t *entry_reply; /* predicted bytes of one entry's answer: learned
-				here, kept by the client */
+	rbi_learned *learned; /* both are kept by the client */
+	rbi_limits *limits;
+	bool starts_small;     /* a long batch of unknown values */
+	rbi_redial_fn *redial; /* NULL: a connection that ends stays so */
+	void *redial_arg;
+	rbi_wake *wake; /* NULL: nobody cancels */
+	uint64_t seed;	/* for what is left to chance */
 
 	rbi_window window;
 	rbi_pace pace;
-	bool stopped; /* nothing more is cut and sent */
-	bool closing; /* the server closes after what it said */
+	rbi_ramp ramp;
+	rbi_again again;
+	rbi_backoff refusals; /* the server is not ready */
+	rbi_backoff losses;   /* connections that ended without an answer */
+	uint64_t resume_us;   /* nothing is sent before */
+	bool waiting;	      /* nothing was sent since that was set */
+	bool probing;	      /* one chunk at a time until one is answered */
+	bool shrunk;	      /* what memory the server lacks was tried for */
+	bool down;	      /* the connection ended and is to be made anew */
+	bool stopped;	      /* nothing more is cut and sent */
+	bool closing;	      /* the server closes after what it said */
 	bool over;
 	bool unwritable;	 /* sending failed; reading on for last words */
 	rb_status status;	 /* what stopped the batch; RB_OK: nothing */
@@ -52,16 +80,21 @@ rbi_bounds rbi_settle_bounds(const rbi_engine *e);
 /* Sends nothing more. The first reason is the one that is told. */
 void rbi_settle_stop(rbi_engine *e, rb_status status, const char *why);
 
+/* Counts the oldest flight as sent, if it was. */
+void rbi_settle_count(rbi_engine *e);
+
 /* The lane's oldest flight is answered: reports it and takes it out. */
 void rbi_settle_answered(rbi_engine *e, uint64_t now_us);
+
+/* Reports entries that are in no flight. */
+void rbi_settle_parcel(rbi_engine *e, const rbi_parcel *parcel,
+		       const rbi_fate *fate);
 
 /* The connection ends here, out of step or gone; the call is over. */
 void rbi_settle_lost(rbi_engine *e, rb_status status, const char *why);
 
-/* As above, for an end of the connection; error is an errno, or 0. */
-void rbi_settle_lost_io(rbi_engine *e, int error);
-
-/* Nothing is in flight any more: skips what is left; the call is over. */
+/* Nothing is in flight any more: reports what waits to be sent again, skips
+ * what is left; the call is over. */
 void rbi_settle_finish(rbi_engine *e);
 
 #endif

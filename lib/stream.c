@@ -15,6 +15,7 @@ rb_status rb_mget_stream(rb_client *client, rb_source *next, void *next_arg,
 	const rbi_batch batch = {
 		.form = RBI_FORM_GATHER,
 		.shape = RBI_SHAPE_VALUES,
+		.reads = true,
 		.command = { "MGET", 4 },
 		.keys_name = "keys",
 		.keylens_name = "keylens",

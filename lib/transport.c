@@ -120,7 +120,7 @@ rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 	t->sys = sys != NULL ? sys : &rbi_sys_default;
 	t->error = 0;
 	t->pushed = false;
-	t->fd = -1;
+	t->fd = t->wake_fd = -1;
 	if (status != RB_OK)
 		return status;
 	t->fd = ctx->fd;
@@ -174,17 +174,30 @@ rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
 	return outcome(t, n, moved);
 }
 
+/* Rounded up, so that a wait for a deadline does not end before it. */
+static int milliseconds(uint64_t us)
+{
+	if (us == UINT64_MAX)
+		return -1;
+	return us > 3600000000u ? 3600000 : (int)((us + 999) / 1000);
+}
+
 bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 {
-	struct pollfd fd = { .fd = t->fd,
-			     .events = write ? POLLIN | POLLOUT : POLLIN };
-	int ms = -1;
+	struct pollfd fds[] = {
+		{ .fd = t->fd, .events = write ? POLLIN | POLLOUT : POLLIN },
+		{ .fd = t->wake_fd, .events = POLLIN },
+	};
 
-	/* Rounded up, so that a wait for a deadline does not end before it. */
-	if (wait_us != UINT64_MAX)
-		ms = wait_us > 3600000000u ? 3600000 :
-					     (int)((wait_us + 999) / 1000);
-	return t->sys->poll(&fd, 1, ms) > 0;
+	return t->sys->poll(fds, t->wake_fd < 0 ? 1 : 2,
+			    milliseconds(wait_us)) > 0;
+}
+
+void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us)
+{
+	struct pollfd fd = { .fd = t->wake_fd, .events = POLLIN };
+
+	(void)t->sys->poll(&fd, 1, milliseconds(wait_us));
 }
 
 /* ---------------------------------------------------------- the context -- */

@@ -41,6 +41,7 @@ typedef struct rbi_transport {
 	struct redisContext *ctx;
 	const rbi_sys *sys;
 	int fd;
+	int wake_fd; /* ends a wait when it can be read from; -1: none */
 	int error;
 	bool pushed; /* a push lies unread: nothing may be sent before it and
 			what follows it were looked at */
@@ -77,6 +78,9 @@ rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
  * False: nothing is ready.
  */
 bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us);
+
+/* Waits likewise, but for nothing except being woken. */
+void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us);
 
 /* Marks the context broken, for hiredis too, and closes the conversation. */
 void rbi_transport_break(rbi_transport *t, rb_status status,

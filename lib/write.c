@@ -15,6 +15,7 @@ static rb_status ask_for_command(rb_client *client, const rb_options *o,
 	const rbi_batch batch = {
 		.form = RBI_FORM_COMMANDS,
 		.shape = RBI_SHAPE_REPLIES,
+		.reads = true,
 		.commands = &command,
 		.n = 1,
 	};
@@ -36,16 +37,6 @@ static rb_status ask_for_command(rb_client *client, const rb_options *o,
 	return RB_OK;
 }
 
-/* The question is a part of the call: leaves it what is left of its time. */
-static void spend(const rb_client *client, rb_options *o, uint64_t deadline_us)
-{
-	uint64_t now = rbi_clock_now(client->clock);
-	uint64_t left = deadline_us > now ? deadline_us - now : 1;
-
-	if (deadline_us != RBI_NEVER)
-		o->timeout_ms = (uint32_t)((left + 999) / 1000);
-}
-
 static rb_status has_msetex(rb_client *client, rb_options *o, bool *has)
 {
 	uint64_t deadline_us = rbi_client_deadline(client, o);
@@ -56,7 +47,7 @@ static rb_status has_msetex(rb_client *client, rb_options *o, bool *has)
 		if (status != RB_OK)
 			return status;
 		client->msetex = *has ? RBI_SUPPORT_YES : RBI_SUPPORT_NO;
-		spend(client, o, deadline_us);
+		rbi_call_spend(client, o, deadline_us);
 	}
 	*has = client->msetex == RBI_SUPPORT_YES;
 	return RB_OK;
@@ -123,7 +114,7 @@ rb_status rbi_write_pairs(rb_client *client, rb_options *o, rbi_batch *b,
 	}
 	if (absent || present)
 		add_tail(b, absent ? "NX" : "XX");
-	b->form = RBI_FORM_SET;
+	b->form = RBI_FORM_EACH;
 	b->shape = RBI_SHAPE_SET;
 	b->command = (rb_slice){ "SET", 3 };
 	return RB_OK;
@@ -220,8 +211,8 @@ static rb_status count_keys(rb_client *client, const char *name,
 
 	if (status != RB_OK)
 		return status;
-	batch.transaction =
-		(o.flags & RB_TRANSACTION) != 0 && strcmp(name, "UNLINK") == 0;
+	batch.reads = strcmp(name, "UNLINK") != 0;
+	batch.transaction = (o.flags & RB_TRANSACTION) != 0 && !batch.reads;
 	return rbi_call_batch(client, &o, &batch, out);
 }
 

@@ -85,7 +85,7 @@ typedef enum rb_status {
 	RB_ERR_SERVER = -7,
 	/* One entry alone passes a bound that cannot be split. */
 	RB_ERR_LIMIT = -8,
-	/* A callback asked to stop. */
+	/* A callback or rb_client_cancel() asked to stop. */
 	RB_ERR_CANCELLED = -9,
 	/* The wrapped context has unsent or unread data, which is still the
 	 * caller's. Nothing was sent. */
@@ -162,12 +162,13 @@ struct rb_chunk {
 	const char *message;
 	/* host:port, or the path of a unix socket. */
 	const char *node;
-	/* How often it was sent: 0 or 1. */
+	/* How often it was sent. */
 	uint32_t attempts;
 	/* Exact sizes of the command and of its answer, in bytes. */
 	size_t request_bytes;
 	size_t reply_bytes;
-	/* From the first byte sent to the last byte read; 0 if not answered. */
+	/* From the first byte sent to the last byte read, of the last time it
+	 * was sent; 0 if not answered. */
 	uint64_t elapsed_us;
 	/* Where the server answers the chunk with a number: fields added by
 	 * HSET; keys removed, found or touched. Otherwise 0. */
@@ -178,6 +179,8 @@ typedef struct rb_result rb_result;
 
 /*
  * Called after each chunk that was sent, with its report: progress, metrics.
+ * A chunk that is sent again is reported once, when its fate is known, and
+ * perhaps in parts, so that reports may come out of the order of their entries.
  * A negative answer cancels: nothing more is sent, the chunks in flight are
  * still awaited, without it being called again, and the call ends with
  * RB_ERR_CANCELLED. The chunk is valid
@@ -215,10 +218,13 @@ typedef struct rb_stats {
 	 * send something that depended on it: a loop that awaits each of 100
 	 * chunks has 100, a window of 4 has 25. */
 	uint64_t round_trips;
-	/* Always 0 in this release, which sends nothing twice. */
+	/* Chunks that were sent again; chunks that were refused and went on in
+	 * parts. */
 	uint64_t retries;
 	uint64_t splits;
+	/* Always 0 in this release. */
 	uint64_t redirects;
+	/* Connections that took the place of one that was lost. */
 	uint64_t reconnects;
 } rb_stats;
 
@@ -238,8 +244,31 @@ enum {
 	 * not exist, or only those that do. Each key by itself, whatever the
 	 * chunking. Not both. */
 	RB_IF_ABSENT = 1u << 2,
-	RB_IF_PRESENT = 1u << 3
+	RB_IF_PRESENT = 1u << 3,
+	/* Writes and pipelines may be sent again when their connection was
+	 * lost and nobody knows whether they were applied. What was applied
+	 * twice, and in which order, is then the caller's business. */
+	RB_RETRY_WRITES = 1u << 4,
+	/* rb_mget_chunked() and rb_hmget_chunked(): ask for the size of each
+	 * value first (STRLEN, HSTRLEN), and cut the chunks so that no answer
+	 * passes chunk_reply_bytes but that to a single value. It costs one
+	 * more command for each entry. Other calls are not changed by it. */
+	RB_SIZE_FIRST = 1u << 5
 };
+
+/*
+ * Gives a new context in place of one whose connection was lost: *fresh,
+ * connected over TCP or a unix socket, authenticated, in its database and
+ * protocol, and blocking. The client wraps it from then on; it stays the
+ * caller's, who has to free it after the client. What becomes of lost, which
+ * the client does not touch again, is for the function to say: it may free it,
+ * or reconnect it and give it back as *fresh. The function is called on the
+ * thread of the call and must not use the client; the deadline does not
+ * interrupt it. Below 0: there is no other context, and the call ends with
+ * what it has.
+ */
+typedef int rb_reconnect_fn(void *arg, struct redisContext *lost,
+			    struct redisContext **fresh);
 
 /*
  * How a batch is cut and sent. Set it up with rb_options_init() and change
@@ -253,7 +282,10 @@ typedef struct rb_options {
 
 	/* The most entries of one chunk: 1,000, which is what the cost in
 	 * commands is usually reckoned with. Pairs and commands count as one
-	 * each. */
+	 * each. Unless it is set, a batch of values that takes more than one
+	 * chunk and of whose sizes nothing is known begins with 16 and doubles
+	 * from there; the chunks behind that are up to an eighth larger, so
+	 * that 100,000 keys still cost 100 commands. */
 	size_t chunk_keys;
 	/* The most arguments of one command, its name among them: 1,000,000,
 	 * and never more than 1,048,576, since servers before 7.0 refuse what
@@ -263,9 +295,9 @@ typedef struct rb_options {
 	 * larger by itself travels alone. */
 	size_t chunk_request_bytes;
 	/* Cut chunks so that the answer, going by the values seen by this
-	 * client, stays below so many bytes: 4 MiB. A chunk that goes out
-	 * before any value was seen is not bounded by it, and one entry always
-	 * goes. */
+	 * client, stays below so many bytes: 4 MiB. It is a prediction, with
+	 * room for one value as large as the largest of the recent ones; with
+	 * RB_SIZE_FIRST it is kept exactly. One entry always goes. */
 	size_t chunk_reply_bytes;
 
 	/* The most chunks in flight. 0: by itself; it begins with about 1,000
@@ -292,8 +324,13 @@ typedef struct rb_options {
 	/* For rb_client_open(): the most that connecting with AUTH and SELECT
 	 * may take, within the deadline of the call: 5,000. */
 	uint32_t connect_timeout_ms;
-	/* The most times that an entry is sent: 3. This release sends nothing
-	 * twice, whatever is asked for. */
+	/* The most times that an entry is sent when connections are lost, and
+	 * the most connections in a row that are tried without an answer: 3;
+	 * 1 sends nothing twice. It also bounds how often a server is asked
+	 * that is not ready (LOADING, BUSY and the like), unless the call has
+	 * a deadline: then that is the bound. Between the tries the call waits
+	 * for 0.1 to 2 seconds, twice as long each time, with chance in it.
+	 * What a refusal for its size makes smaller is not counted. */
 	uint32_t attempts;
 	/* No more commands a second than this, in bursts of one chunk, for
 	 * servers that bill or bound them: no bound. */
@@ -311,6 +348,15 @@ typedef struct rb_options {
 	 * many milliseconds. Never: the keys that are set lose the time to
 	 * live they had, as with MSET. */
 	uint64_t expire_ms;
+
+	/* How long the values to be read are, about, for the first chunks of a
+	 * client that has seen none: not known. */
+	size_t expected_value_bytes;
+
+	/* For rb_client_wrap(): how to come by a new connection. Without it a
+	 * lost connection ends the call. */
+	rb_reconnect_fn *reconnect;
+	void *reconnect_arg;
 	/* Later releases add members here, and never reorder. */
 } rb_options;
 
@@ -363,8 +409,8 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  * name may be written as ":password@".
  *
  * Checks and allocates only. The first call that needs the connection makes
- * it, sends AUTH and SELECT, and checks their answers; so does the first call
- * after one that lost it. The password is wiped when the client is freed, and
+ * it, sends AUTH and SELECT, and checks their answers; so does a call that
+ * loses it, and the first call after that. The password is wiped when the client is freed, and
  * stands in no error text.
  *
  * RB_ERR_INVALID: out or uri is NULL, the URI is not usable (rb_uri_problem()
@@ -392,6 +438,17 @@ RB_API RB_MUST_CHECK rb_status rb_client_connect(rb_client *client);
  * stays open. Results live on.
  */
 RB_API void rb_client_free(rb_client *client);
+
+/*
+ * Ends the call that the client is in, from another thread or from a signal
+ * handler; it is async-signal-safe. The call answers RB_ERR_CANCELLED within
+ * milliseconds, what is in flight is lost with its connection, as at a
+ * deadline, and the result says what is known of each entry. Callbacks are not
+ * interrupted. While no call is under way, the next one that has something to
+ * do is ended, before it sends anything: no request is lost. The client must
+ * not be freed meanwhile. NULL is fine.
+ */
+RB_API void rb_client_cancel(rb_client *client);
 
 /*
  * One line on the last call of this client that failed, "" if the last call
@@ -422,8 +479,15 @@ RB_API const char *rb_client_error(const rb_client *client);
  * RB_ERR_INVALID names the argument, as in "keys[3] is NULL but keylens[3] is
  * 5". A key above 512 MiB is invalid, since no server takes it.
  *
+ * A chunk that the server refuses for its size, or for a key that the user may
+ * not read, goes on in halves, so that only the entries at fault fail. A server
+ * that is not ready is asked again. With rb_client_open() or options.reconnect
+ * a lost connection is made anew and what was not answered is asked for again;
+ * options.attempts and the deadline are the bounds.
+ *
  * RB_ERR_SERVER: the server refused in a way that stops the batch, such as
- * NOAUTH or a quota that ran out. Errors of single chunks give RB_ERR_PARTIAL.
+ * NOAUTH, a quota that ran out, or LOADING for too long. Errors of single
+ * chunks give RB_ERR_PARTIAL.
  * RB_ERR_PROTOCOL with a message about MULTI: the caller had left the
  * connection inside a transaction; the context is in step and still there.
  */
@@ -448,10 +512,12 @@ rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
 /*
  * What holds for every write:
  *
- * Each entry ends in one outcome, which rb_result_outcome() tells, and nothing
- * is ever sent twice. RB_ANSWERED: applied, as far as the server that answered
- * goes. RB_REJECTED and RB_NOT_SENT: not applied. RB_UNKNOWN: the command left
- * whole and the connection ended before its answer.
+ * Each entry ends in one outcome, which rb_result_outcome() tells. Nothing is
+ * sent twice that may have been applied, unless RB_RETRY_WRITES is set.
+ * RB_ANSWERED: applied, as far as the server that answered goes. RB_REJECTED
+ * and RB_NOT_SENT: not applied. RB_UNKNOWN: the command left whole and the
+ * connection ended before its answer, or a proxy does not know. RB_PARTLY: some
+ * were applied and some were not.
  *
  * Chunks are applied in order, each by itself: a batch is not atomic, and
  * other clients may see it half done. Values of 16 KiB and more are sent from

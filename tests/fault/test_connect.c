@@ -184,7 +184,8 @@ static void test_a_new_connection_is_authenticated_anew(void **state)
 	rbt_scene_want_over(s);
 }
 
-static void test_a_drop_amid_a_batch_is_told_and_not_repeated(void **state)
+static void test_with_one_attempt_a_drop_is_told_and_nothing_repeated(
+	void **state)
 {
 	static const rbt_step script[] = {
 		RBT_EXPECT(1), RBT_SEND("*1\r\n$3\r\none\r\n"),
@@ -195,6 +196,7 @@ static void test_a_drop_amid_a_batch_is_told_and_not_repeated(void **state)
 	rb_options o = rbt_options(1, 1);
 	rbt_scene *s = rbt_scene_use(state);
 
+	o.attempts = 1;
 	rbt_scene_play_own(s, script, "", "", NULL);
 	want_status(s->rb, rbt_scene_read(s, 3, &o), RB_ERR_IO);
 	want_text(s->res, 0, "one");
@@ -275,7 +277,8 @@ int main(void)
 		RBT_SCENE(test_the_handshake_is_sent_to_the_letter),
 		RBT_SCENE(test_a_failed_call_is_followed_by_a_new_try),
 		RBT_SCENE(test_a_new_connection_is_authenticated_anew),
-		RBT_SCENE(test_a_drop_amid_a_batch_is_told_and_not_repeated),
+		RBT_SCENE(
+			test_with_one_attempt_a_drop_is_told_and_nothing_repeated),
 		RBT_SCENE(test_a_connection_that_was_given_notice_is_made_anew),
 		RBT_SCENE(test_silence_is_bounded_by_the_nearer_deadline),
 	};

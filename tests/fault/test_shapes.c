@@ -205,7 +205,7 @@ static void test_an_error_instead_of_the_array_fails_the_chunk(void **state)
 	static const rbt_step script[] = {
 		RBT_EXPECT(3),
 		RBT_SEND("*2\r\n$1\r\nA\r\n$-1\r\n"),
-		RBT_SEND("-BUSY try later\r\n"),
+		RBT_SEND("-ERR not today\r\n"),
 		RBT_SEND("*1\r\n$1\r\nE\r\n"),
 		RBT_EXPECT(1),
 		RBT_SEND("+PONG\r\n"),
@@ -216,12 +216,12 @@ static void test_an_error_instead_of_the_array_fails_the_chunk(void **state)
 
 	rbt_scene_play(s, RBT_PAIR, script);
 	want_status(s->rb, rbt_scene_read(s, 5, &o), RB_ERR_PARTIAL);
-	want_words(rb_client_error(s->rb), "BUSY try later");
+	want_words(rb_client_error(s->rb), "ERR not today");
 	want_text(s->res, 0, "A");
 	want_nil(s->res, 1);
 	want_failed(s->res, 2, RB_ERR_SERVER, RB_REJECTED);
 	want_failed(s->res, 3, RB_ERR_SERVER, RB_REJECTED);
-	assert_string_equal(rb_result_message(s->res, 3), "BUSY try later");
+	assert_string_equal(rb_result_message(s->res, 3), "ERR not today");
 	want_text(s->res, 4, "E");
 	want_sound(s->res);
 	rbt_scene_want_pong(s);

@@ -119,16 +119,25 @@ static void test_an_own_connection_dropped_amid_is_dialled_anew(void **state)
 	rbt_live *live = rbt_live_use(state);
 	rb_options o = rbt_options(100, 4);
 	blow b = { live, drop_connections, 5, 0 };
+	rb_stats stats = { .struct_size = sizeof(stats) };
 
 	rbt_live_load(live, 10000, 100);
 	rbt_live_open_uri(live, NULL, "redis://127.0.0.1:%d",
 			  rbt_server_port(live->server));
 	o.on_chunk = strike;
 	o.on_chunk_arg = &b;
+	o.attempts = 1;
 	want_status(live->rb, rbt_live_read(live, &o), RB_ERR_IO);
 	want_interrupted(live, 500, 100);
 	want_status(live->rb, rbt_live_read(live, &o), RB_OK);
 	want_loaded(live->res, 10000, 100);
+	/* With another attempt, amid the same call. */
+	o.attempts = 2;
+	b.seen = 0;
+	want_status(live->rb, rbt_live_read(live, &o), RB_OK);
+	want_loaded(live->res, 10000, 100);
+	assert_int_equal(rb_result_stats(live->res, &stats), RB_OK);
+	assert_int_equal(stats.reconnects, 1);
 }
 
 /* The first chunk is answered, the second finds nobody. */

@@ -609,7 +609,7 @@ static void test_a_reset_without_words_leaves_the_value_in_doubt(void **state)
 
 /* ----------------------------------------------------------------- refused -- */
 
-static void test_a_forbidden_key_fails_its_chunk_of_pairs(void **state)
+static void test_a_forbidden_key_fails_alone_among_pairs(void **state)
 {
 	static const char *keys[] = { "ok:9", "no:9", "ok:1", "ok:2" };
 	static const char *values[] = { "1", "2", "3", "4" };
@@ -621,12 +621,23 @@ static void test_a_forbidden_key_fails_its_chunk_of_pairs(void **state)
 	rbt_do(live->ctx, "AUTH lim pw");
 	want_status(live->rb, set_texts(live, keys, values, 4, &o),
 		    RB_ERR_PARTIAL);
-	want_refused(live->res, 0, "NOPERM");
+	want_written(live->res, 0, RB_ANSWERED);
 	want_refused(live->res, 1, "NOPERM");
 	want_written(live->res, 2, RB_ANSWERED);
 	want_written(live->res, 3, RB_ANSWERED);
-	want_chunk(live->res, 0, 2, RB_ERR_SERVER, RB_REJECTED);
+	want_chunk(live->res, 1, 1, RB_ERR_SERVER, RB_REJECTED);
+	assert_int_equal(rbt_ask_number(live->admin, "EXISTS ok:9"), 1);
+	assert_int_equal(rbt_ask_number(live->admin, "EXISTS no:9"), 0);
+	/* A transaction is applied as a whole, or not at all. */
+	rbt_do(live->admin, "DEL ok:9");
+	o.flags = RB_TRANSACTION;
+	want_status(live->rb, set_texts(live, keys, values, 4, &o),
+		    RB_ERR_PARTIAL);
+	want_refused(live->res, 0, "NOPERM");
+	want_refused(live->res, 1, "NOPERM");
+	want_written(live->res, 2, RB_ANSWERED);
 	assert_int_equal(rbt_ask_number(live->admin, "EXISTS ok:9 no:9"), 0);
+	o.flags = 0;
 	/* Each by itself, with an expiry. */
 	o.expire_ms = 100000;
 	want_status(live->rb, set_texts(live, keys, values, 4, &o),
@@ -805,7 +816,7 @@ int main(void)
 			test_a_value_past_the_servers_limit_hides_no_neighbour),
 		RBT_LIVE(test_a_value_at_the_servers_limit_is_written),
 		RBT_LIVE(test_a_reset_without_words_leaves_the_value_in_doubt),
-		RBT_LIVE(test_a_forbidden_key_fails_its_chunk_of_pairs),
+		RBT_LIVE(test_a_forbidden_key_fails_alone_among_pairs),
 		RBT_LIVE(test_a_server_without_memory_ends_the_batch),
 		RBT_LIVE(test_a_replica_writes_nothing),
 		RBT_LIVE(test_inside_the_callers_multi_nothing_is_written),

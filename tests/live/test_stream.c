@@ -301,7 +301,7 @@ static void test_a_stream_of_keys_comes_in_order(void **state)
 			assert_int_equal(f.calls, cuts[i].keys > 0 ?
 							  (5000 + cuts[i].keys -
 							   1) / cuts[i].keys :
-							  5);
+							  10);
 		rbt_want_pong(live->ctx);
 	}
 	want_all_given_back(live);

@@ -28,10 +28,10 @@ typedef struct row {
 #define GATHER RBI_FORM_GATHER
 #define OK_(count) RBI_FORM_GATHER, RBI_SHAPE_OK, false, (count)
 #define INT_(count) RBI_FORM_GATHER, RBI_SHAPE_INTEGER, false, (count)
-#define SET_(count) RBI_FORM_SET, RBI_SHAPE_SET, false, (count)
+#define SET_(count) RBI_FORM_EACH, RBI_SHAPE_SET, false, (count)
 #define ANY_(count) RBI_FORM_COMMANDS, RBI_SHAPE_REPLIES, false, (count)
 #define TX_OK_(count) RBI_FORM_GATHER, RBI_SHAPE_OK, true, (count)
-#define TX_SET_(count) RBI_FORM_SET, RBI_SHAPE_SET, true, (count)
+#define TX_SET_(count) RBI_FORM_EACH, RBI_SHAPE_SET, true, (count)
 #define TX_ANY_(count) RBI_FORM_COMMANDS, RBI_SHAPE_REPLIES, true, (count)
 #define DONE RBI_PROGRESS_DONE
 #define BROKEN RBI_PROGRESS_BROKEN
@@ -190,6 +190,7 @@ static void say_entry(char *out, size_t size, const rbi_entry *e)
 		free(reply);
 		return;
 	case RBI_STATE_ERROR:
+	case RBI_STATE_DOUBT:
 	case RBI_STATE_SHAPE:
 	case RBI_STATE_LONG:
 		snprintf(out, size, "!%s", (const char *)e->data);
@@ -296,7 +297,7 @@ static void test_errors_of_the_connection_route_the_batch(void **state)
 	} routes[] = {
 		{ { "", OK_(2), "-OOM no\r\n", DONE, RB_ERR_SERVER, RB_REJECTED,
 		    "? ?", "OOM" },
-		  RBI_ROUTE_STOP },
+		  RBI_ROUTE_SHRINK },
 		{ { "", ANY_(2), "-NOAUTH a\r\n:1\r\n", DONE, RB_ERR_PARTIAL,
 		    RB_PARTLY, "-NOAUTH a :1", "NOAUTH" },
 		  RBI_ROUTE_STOP },

@@ -32,7 +32,7 @@ static dialled dial_by(const char *text, const rb_allocator *a,
 	memset(&d, 0, sizeof(d));
 	assert_status(rbi_uri_parse(&uri, text, &rbi_alloc_default, &problem),
 		      RB_OK);
-	d.status = rbi_dial(&d.ctx, &uri, a, clock, deadline_us, d.why,
+	d.status = rbi_dial(&d.ctx, &uri, a, clock, deadline_us, NULL, d.why,
 			    sizeof(d.why));
 	if (d.status != RB_OK)
 		assert_null(d.ctx);

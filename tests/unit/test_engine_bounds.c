@@ -73,7 +73,7 @@ static void test_predicted_bytes_in_flight_bound_the_window(void **state)
 		r.options.window = 20;
 		r.options.chunk_keys = 10;
 		r.options.window_reply_bytes = cases[i].bytes;
-		r.entry_reply = 100;
+		r.learned.entry_reply = 100;
 		/* Keep the prediction: a hundred bytes for each value. */
 		rig_serve(&r, hundred, 93, 20000, 100);
 		rig_run(&r);
@@ -120,7 +120,7 @@ static void test_values_seen_bound_the_chunks_that_follow(void **state)
 		assert_in_range(chunk->count, 1, 5);
 		assert_true(chunk->reply_bytes <= 600);
 	}
-	assert_in_range(r.entry_reply, 108, 112);
+	assert_in_range(r.learned.entry_reply, 108, 112);
 	rig_fini(&r);
 }
 
@@ -131,7 +131,7 @@ static void test_what_was_learned_holds_for_the_first_chunk_too(void **state)
 	rig_serve(&r, hundred, 100, 1000, 10);
 	r.options.chunk_keys = 20;
 	r.options.chunk_reply_bytes = 600;
-	r.entry_reply = 110;
+	r.learned.entry_reply = 110;
 	rig_run(&r);
 	assert_int_equal(rb_result_chunk(r.res, 0)->count, 5);
 	rig_fini(&r);
@@ -141,17 +141,17 @@ static void test_a_prediction_grows_at_once_and_shrinks_slowly(void **state)
 {
 	(void)state;
 	rig_init(&r, 1, 1);
-	r.entry_reply = 1000;
+	r.learned.entry_reply = 1000;
 	rig_say(&r, 1, "*1\r\n$1\r\na\r\n");
 	rig_run(&r);
-	assert_in_range(r.entry_reply, 500, 999);
+	assert_in_range(r.learned.entry_reply, 500, 999);
 	rig_fini(&r);
 
 	rig_init(&r, 1, 1);
-	r.entry_reply = 2;
+	r.learned.entry_reply = 2;
 	rig_say(&r, 1, "*1\r\n$1\r\na\r\n");
 	rig_run(&r);
-	assert_in_range(r.entry_reply, 11, 12);
+	assert_in_range(r.learned.entry_reply, 11, 12);
 	rig_fini(&r);
 }
 
@@ -161,7 +161,7 @@ static void test_errors_teach_nothing_about_values(void **state)
 	rig_init(&r, 1, 1);
 	rig_say(&r, 1, "-WRONGTYPE Operation against a key\r\n");
 	rig_run(&r);
-	assert_int_equal(r.entry_reply, 0);
+	assert_int_equal(r.learned.entry_reply, 0);
 	rig_fini(&r);
 }
 

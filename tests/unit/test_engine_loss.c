@@ -133,7 +133,7 @@ static void test_a_connection_that_had_ended_before_sends_nothing(void **state)
 	(void)state;
 	begin(3, 2);
 	assert_true(rig_begin(&r));
-	rbi_engine_lost(&r.engine, ECONNRESET);
+	rbi_engine_lost(&r.engine, ECONNRESET, r.now_us);
 	assert_true(rbi_engine_step(&r.engine, r.now_us));
 	check_lost(RB_ERR_IO, strerror(ECONNRESET));
 	assert_int_equal(rig_count_outcome(&r, RB_NOT_SENT), 3);
@@ -372,7 +372,7 @@ static void test_without_a_deadline_it_waits_without_an_end(void **state)
 	wants = rbi_engine_wants(&r.engine);
 	assert_false(wants.write);
 	assert_true(wants.until_us == RBI_NEVER);
-	rbi_engine_lost(&r.engine, 0);
+	rbi_engine_lost(&r.engine, 0, r.now_us);
 	rig_fini(&r);
 }
 

@@ -107,7 +107,6 @@ static void test_reports_are_found_after_splits_before_them(void **state)
 	static const size_t counts[] = { 1, 3, 2, 2, 2 };
 	rbi_parcel parcels[3];
 	rb_chunk *report;
-	rb_chunk *rest;
 	fixture f;
 	size_t i;
 
@@ -116,46 +115,22 @@ static void test_reports_are_found_after_splits_before_them(void **state)
 	for (i = 0; i < 3; i++)
 		parcels[i] = next(&f);
 	for (i = 0; i < 2; i++) {
-		report = f.feed->ops->report(f.feed, &parcels[i]);
-		assert_int_equal(report->first, parcels[i].cut.first);
-		report = f.feed->ops->split(f.feed, report, i + 1);
-		assert_non_null(report);
-		rest = report + 1;
-		assert_int_equal(report->first, parcels[i].cut.first);
+		rbi_parcel head = rbi_parcel_part(&parcels[i], 0, i + 1);
+		rbi_parcel tail = rbi_parcel_part(&parcels[i], i + 1, 3 - i);
+
+		assert_true(f.feed->ops->divide(f.feed, &parcels[i], i + 1));
+		assert_int_equal(head.position, parcels[i].position);
+		assert_int_equal(tail.position, parcels[i].position + i + 1);
+		report = f.feed->ops->report(f.feed, &head);
+		assert_int_equal(report->first, head.position);
 		assert_int_equal(report->count, i + 1);
-		assert_int_equal(rest->first, parcels[i].cut.first + i + 1);
-		assert_int_equal(rest->count, 3 - i);
+		report = f.feed->ops->report(f.feed, &tail);
+		assert_int_equal(report->first, tail.position);
+		assert_int_equal(report->count, 3 - i);
 	}
 	report = f.feed->ops->report(f.feed, &parcels[2]);
 	assert_int_equal(report->first, 8);
 	check_reports(&f, counts, 5);
-	end(&f);
-}
-
-static void test_a_chunk_put_back_is_given_out_again(void **state)
-{
-	static const size_t counts[] = { 4, 3, 3 };
-	rbi_parcel parcel;
-	fixture f;
-
-	(void)state;
-	begin(&f, 10, 4);
-	(void)next(&f);
-	parcel = next(&f);
-	f.feed->ops->put_back(f.feed, &parcel);
-	assert_int_equal(rb_result_chunks(f.res), 1);
-	f.bounds.keys = 3;
-	parcel = next(&f);
-	assert_int_equal(parcel.cut.first, 4);
-	assert_int_equal(parcel.cut.count, 3);
-	parcel = next(&f);
-	assert_true(f.feed->ended);
-	/* The last one, too. */
-	f.feed->ops->put_back(f.feed, &parcel);
-	assert_false(f.feed->ended);
-	parcel = next(&f);
-	assert_true(f.feed->ended);
-	check_reports(&f, counts, 3);
 	end(&f);
 }
 
@@ -217,7 +192,6 @@ int main(void)
 		cmocka_unit_test(test_an_array_of_nothing_has_ended),
 		cmocka_unit_test(
 			test_reports_are_found_after_splits_before_them),
-		cmocka_unit_test(test_a_chunk_put_back_is_given_out_again),
 		cmocka_unit_test(test_the_rest_is_cut_and_told_why),
 		cmocka_unit_test(test_without_memory_the_rest_is_one_report),
 	};

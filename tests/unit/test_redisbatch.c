@@ -162,7 +162,7 @@ static void test_sizes_of_values_are_remembered(void **state)
 	begin(NULL);
 	rig_serve(&r, LIT("0123456789"), 1000, 10);
 	assert_status(mget(NULL), RB_OK);
-	assert_in_range(client->entry_reply[RBI_SHAPE_VALUES], 17, 20);
+	assert_in_range(client->learned[RBI_SHAPE_VALUES].entry_reply, 17, 20);
 	end();
 }
 

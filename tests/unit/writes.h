@@ -124,7 +124,7 @@ static inline size_t writes_kinds(const writes *w, kind *kinds)
 	kinds[2].batch.counted = true;
 	writes_tail(&kinds[2].batch, "PX");
 	writes_tail(&kinds[2].batch, "1500");
-	kinds[3].batch = writes_pairs(w, RBI_FORM_SET, "SET");
+	kinds[3].batch = writes_pairs(w, RBI_FORM_EACH, "SET");
 	writes_tail(&kinds[3].batch, "PX");
 	writes_tail(&kinds[3].batch, "86400000");
 	writes_tail(&kinds[3].batch, "NX");
@@ -184,7 +184,7 @@ static inline char *print_each(char *p, const rbi_batch *b, size_t i)
 	const rb_command *c = &b->commands[i];
 	int k;
 
-	if (b->form == RBI_FORM_SET) {
+	if (b->form == RBI_FORM_EACH) {
 		p += sprintf(p, "*%zu\r\n", 3 + b->ntail);
 		p = print_arg(p, b->command.data, b->command.len);
 		return print_tail(print_pair(p, b, i), b);

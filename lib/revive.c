@@ -1,0 +1,201 @@
+#include "revive.h"
+
+#include "clock.h"
+
+/* An answer of so many bytes may be why the connection ended: servers bound
+ * what they hold for a client that is slow to read. */
+#define LARGE_REPLY ((size_t)64 * 1024)
+
+bool rbi_revive_possible(const rbi_engine *e)
+{
+	return e->redial != NULL && !e->stopped &&
+	       e->losses.tries + 1 < e->options->attempts;
+}
+
+static bool may_repeat(const rbi_engine *e)
+{
+	return e->batch->reads || (e->options->flags & RB_RETRY_WRITES) != 0;
+}
+
+/* Whether a write has left of which nobody knows what it did. */
+static bool is_in_doubt(const rbi_engine *e)
+{
+	const rbi_flight *oldest = rbi_lane_oldest(e->lane);
+	size_t bytes;
+
+	if (e->lane->count == 0)
+		return false;
+	if (e->lane->sent >= oldest->end)
+		return true;
+	return e->lane->sent > oldest->begin &&
+	       e->batch->form != RBI_FORM_GATHER && !e->batch->transaction &&
+	       rbi_plan_sent(&oldest->parcel.cut, e->lane->sent - oldest->begin,
+			     &bytes) > 0;
+}
+
+/* How the first entries of a chunk fared that were answered, one by one. */
+static rbi_fate fate_of_head(const rbi_parcel *head, const rbi_answer *a)
+{
+	rbi_fate fate = { RB_OK, RB_ANSWERED, "" };
+	size_t rejected = 0;
+	size_t i;
+
+	for (i = 0; i < head->cut.count; i++) {
+		const rbi_entry *entry = &head->entries[i];
+
+		if (rbi_entry_status(entry, RB_OK) != RB_OK) {
+			fate.status = RB_ERR_PARTIAL;
+			fate.message = a->message;
+		}
+		rejected +=
+			rbi_entry_outcome(entry, RB_ANSWERED) == RB_REJECTED;
+	}
+	if (rejected > 0 && a->batch->shape != RBI_SHAPE_VALUES)
+		fate.outcome =
+			rejected == head->cut.count ? RB_REJECTED : RB_PARTLY;
+	return fate;
+}
+
+/* How many entries of the oldest flight were answered by themselves. */
+static size_t answered_entries(const rbi_engine *e, const rbi_parcel *p)
+{
+	const rbi_answer *a = &e->lane->answer;
+
+	if (e->lane->sent < rbi_lane_oldest(e->lane)->end ||
+	    !e->lane->answering || a->stage != RBI_STAGE_ANSWERS ||
+	    e->batch->transaction || a->batch->shape == RBI_SHAPE_OK ||
+	    a->batch->shape == RBI_SHAPE_INTEGER)
+		return 0;
+	return rbi_plan_units(&p->cut, a->seen);
+}
+
+/* What had arrived of the oldest flight's answer is kept, and not asked for
+ * again. */
+static void keep_head(rbi_engine *e, rbi_parcel *p)
+{
+	size_t seen = answered_entries(e, p);
+	rbi_parcel head;
+	rbi_fate fate;
+
+	if (seen == 0 || seen == p->cut.count ||
+	    !e->feed->ops->divide(e->feed, p, seen))
+		return;
+	head = rbi_parcel_part(p, 0, seen);
+	fate = fate_of_head(&head, &e->lane->answer);
+	*p = rbi_parcel_part(p, seen, p->cut.count - seen);
+	rbi_settle_parcel(e, &head, &fate);
+	rbi_backoff_reset(&e->losses);
+}
+
+static void take_back(rbi_engine *e, const char *message, bool not_run)
+{
+	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	bool whole = e->lane->sent >= flight->end;
+	rbi_fate fate = { RB_ERR_IO, RB_NOT_SENT, message };
+	rbi_parcel p = flight->parcel;
+
+	p.attempts += e->lane->sent > flight->begin;
+	if (p.attempts == 0)
+		fate.status = RB_ERR_SKIPPED;
+	if (whole && !not_run) {
+		fate.outcome = RB_UNKNOWN;
+		p.unknown = !e->batch->reads;
+	}
+	rbi_settle_count(e);
+	keep_head(e, &p);
+	if (!whole)
+		rbi_parcel_distrust(&p);
+	rbi_lane_pop(e->lane);
+	if (p.attempts >= e->options->attempts ||
+	    !rbi_again_keep(&e->again, &p, &fate))
+		rbi_settle_parcel(e, &p, &fate);
+}
+
+/* The answer that was to come next, or all of them, may have been too large. */
+static void suspect_size(rbi_engine *e)
+{
+	size_t count;
+
+	if (e->lane->count == 0 || e->batch->shape != RBI_SHAPE_VALUES ||
+	    e->lane->sent < rbi_lane_oldest(e->lane)->end)
+		return;
+	count = rbi_lane_oldest(e->lane)->parcel.cut.count;
+	if (e->learned->entry_reply == 0 || e->lane->reply_guess >= LARGE_REPLY)
+		rbi_ramp_lost(&e->ramp, count);
+}
+
+void rbi_revive_lose(rbi_engine *e, const char *why, bool not_run,
+		     uint64_t now_us)
+{
+	const char *message = rbi_result_note(e->result, RB_ERR_IO, why);
+	uint64_t wait_us = 0;
+
+	if (!not_run)
+		suspect_size(e);
+	while (e->lane->count > 0)
+		take_back(e, message, not_run);
+	rbi_transport_break(e->transport, RB_ERR_IO, why);
+	rbi_lane_restart(e->lane);
+	/* The first time there is nothing to wait for. */
+	if (e->losses.tries > 0)
+		wait_us = rbi_backoff_next(&e->losses);
+	else
+		e->losses.tries = 1;
+	e->down = e->probing = true;
+	e->waiting = false;
+	e->unwritable = false;
+	e->words_until_us = RBI_NEVER;
+	e->words[0] = '\0';
+	e->resume_us = now_us + wait_us;
+}
+
+static void print_end(const rbi_engine *e, int error, char *why, size_t size)
+{
+	char system[96];
+
+	if (error != 0)
+		rbi_transport_error_text(error, system, sizeof(system));
+	else
+		rbi_print(system, sizeof(system),
+			  "the server closed the connection");
+	if (e->words[0] != '\0')
+		rbi_print(why, size, "%.90s (its last words: %.140s)", system,
+			  e->words);
+	else
+		rbi_print(why, size, "%s", system);
+}
+
+void rbi_revive_lost(rbi_engine *e, int error, uint64_t now_us)
+{
+	char why[256];
+
+	print_end(e, error, why, sizeof(why));
+	if (rbi_revive_possible(e) && !e->closing &&
+	    (may_repeat(e) || !is_in_doubt(e)))
+		rbi_revive_lose(e, why, false, now_us);
+	else
+		rbi_settle_lost(e, RB_ERR_IO, why);
+}
+
+void rbi_revive_failed(rbi_engine *e, rb_status status, const char *why,
+		       uint64_t now_us)
+{
+	bool ends = status == RB_ERR_CANCELLED || status == RB_ERR_TIMEOUT ||
+		    status == RB_ERR_NOMEM;
+	char line[256];
+
+	if (!ends && status != RB_ERR_SKIPPED && rbi_revive_possible(e)) {
+		e->resume_us = now_us + rbi_backoff_next(&e->losses);
+		return;
+	}
+	rbi_print(line, sizeof(line),
+		  "the connection was lost; no new one: %.200s", why);
+	rbi_settle_lost(e, ends ? status : RB_ERR_IO, line);
+}
+
+void rbi_revive_done(rbi_engine *e)
+{
+	e->down = false;
+	e->resume_us = 0;
+	e->result->stats.reconnects++;
+}

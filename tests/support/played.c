@@ -59,6 +59,16 @@ static size_t ready(const rbt_played *p)
 	return p->dribble && until > p->taken ? 1 : until - p->taken;
 }
 
+static void call_hook(rbt_played *p)
+{
+	void (*hook)(rbt_played *) = p->hook;
+
+	if (!hook || p->hook_at == 0 || p->taken < p->hook_at)
+		return;
+	p->hook = NULL;
+	hook(p);
+}
+
 static ssize_t nothing(const rbt_played *p)
 {
 	bool over = p->heard >= p->commands && !p->waiting &&
@@ -73,13 +83,15 @@ static ssize_t nothing(const rbt_played *p)
 static ssize_t play_recv(int fd, void *buf, size_t len, int flags)
 {
 	rbt_played *p = now;
-	size_t n = ready(p);
+	size_t n;
 
 	assert_int_equal(fd, p->ctx->fd);
 	if ((flags & MSG_PEEK) != 0) {
 		errno = EAGAIN;
 		return -1;
 	}
+	call_hook(p);
+	n = ready(p);
 	if (n == 0)
 		return nothing(p);
 	if (n > len)
@@ -87,8 +99,6 @@ static ssize_t play_recv(int fd, void *buf, size_t len, int flags)
 	memcpy(buf, p->bytes + p->taken, n);
 	p->taken += n;
 	p->waiting = p->dribble || p->taken == p->pause;
-	if (p->hook && p->taken == p->hook_at)
-		p->hook(p);
 	return (ssize_t)n;
 }
 

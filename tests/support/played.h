@@ -40,8 +40,8 @@ struct rbt_played {
 	size_t pause;	 /* nothing comes for a while behind this byte */
 	bool dribble;	 /* one byte at a time, with a while in between */
 	int end;
-	/* Called once, when the bytes before hook_at were received and nothing
-	 * behind them was. hook_at 0: never. */
+	/* Called once, when the bytes before hook_at were received and dealt
+	 * with, and more is asked for. hook_at 0: never. */
 	void (*hook)(rbt_played *p);
 	size_t hook_at;
 

@@ -1,5 +1,6 @@
 /*
- * Answers that come in pieces, or end in the middle.
+ * Answers that come in pieces over a real connection, or end in the middle.
+ * Every kind of answer is cut in test_cuts.c.
  */
 #include "scene.h"
 
@@ -28,7 +29,7 @@ static const struct {
 	{ "$-1\r\n", NULL, 1 },
 };
 
-enum { ENTRIES = 6, CHUNK = 3, LONGEST = 12, LONG_ENTRY = 3 };
+enum { ENTRIES = 6, CHUNK = 3, LONGEST = 12 };
 
 /* All of it, and behind which byte each entry has come. */
 typedef struct answer {
@@ -102,7 +103,7 @@ static void test_an_answer_may_come_byte_by_byte(void **state)
 
 /* The answer in two pieces. */
 static void read_split(rbt_scene *s, const answer *a, size_t cut,
-		       const rb_options *o, rb_status status)
+		       const rb_options *o)
 {
 	const rbt_step middle[] = {
 		RBT_SEND_BYTES(a->bytes, cut),
@@ -113,7 +114,7 @@ static void read_split(rbt_scene *s, const answer *a, size_t cut,
 	};
 
 	play_pieces(s, RBT_PAIR, middle, COUNT(middle));
-	want_status(s->rb, rbt_scene_read(s, ENTRIES, o), status);
+	want_status(s->rb, rbt_scene_read(s, ENTRIES, o), RB_OK);
 	want_sound(s->res);
 	rbt_scene_want_pong(s);
 }
@@ -128,29 +129,9 @@ static void test_an_answer_may_be_split_anywhere(void **state)
 	o.max_value_bytes = LONGEST;
 	put_together(&a);
 	for (size_t cut = 1; cut < a.len; cut++) {
-		read_split(s, &a, cut, &o, RB_OK);
+		read_split(s, &a, cut, &o);
 		for (size_t k = 0; k < ENTRIES; k++)
 			want_answer(s->res, &a, k);
-	}
-}
-
-static void test_a_long_value_fails_alone_however_it_is_split(void **state)
-{
-	rb_options o = rbt_options(CHUNK, 2);
-	answer a;
-	rbt_scene *s = rbt_scene_use(state);
-
-	o.max_value_bytes = LONGEST - 1;
-	put_together(&a);
-	for (size_t cut = 1; cut < a.len; cut++) {
-		read_split(s, &a, cut, &o, RB_ERR_PARTIAL);
-		for (size_t k = 0; k < ENTRIES; k++) {
-			if (k == LONG_ENTRY)
-				want_failed(s->res, k, RB_ERR_LIMIT,
-					    RB_ANSWERED);
-			else
-				want_answer(s->res, &a, k);
-		}
 	}
 }
 
@@ -261,7 +242,6 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		RBT_SCENE(test_an_answer_may_come_byte_by_byte),
 		RBT_SCENE(test_an_answer_may_be_split_anywhere),
-		RBT_SCENE(test_a_long_value_fails_alone_however_it_is_split),
 		RBT_SCENE(test_an_answer_may_end_anywhere),
 		RBT_SCENE(test_a_reset_anywhere_leaves_no_false_nil),
 		RBT_SCENE(test_a_half_closed_connection_is_lost),

@@ -746,70 +746,7 @@ static void test_a_question_without_an_answer_is_no_bad_argument(void **state)
 	}
 }
 
-/* -------------------------------------------------------------- hostile -- */
-
-static rb_status ping(rbt_scene *s, const rb_options *o)
-{
-	static const char *argv[] = { "PING" };
-	static const rb_command command = { 1, argv, NULL };
-
-	return rb_pipeline_chunked(s->rb, &command, 1, o, &s->res);
-}
-
-static void test_announced_elements_take_no_memory(void **state)
-{
-	static const struct {
-		const char *bytes;
-		rb_status status;
-	} rows[] = {
-		{ "*1073741824\r\n", RB_ERR_TIMEOUT },
-		{ "*2147483647\r\n:1\r\n", RB_ERR_TIMEOUT },
-		{ "%1000000000\r\n", RB_ERR_TIMEOUT },
-		{ "~1073741824\r\n", RB_ERR_TIMEOUT },
-		{ "*1000000000\r\n*1000000000\r\n*1000000000\r\n"
-		  "*1000000000\r\n*1000000000\r\n*1000000000\r\n",
-		  RB_ERR_TIMEOUT },
-		{ "*9223372036854775807\r\n", RB_ERR_PROTOCOL },
-		{ "*99999999999999999999\r\n", RB_ERR_PROTOCOL },
-		{ "*-2\r\n", RB_ERR_PROTOCOL },
-		{ "%9223372036854775807\r\n", RB_ERR_PROTOCOL },
-	};
-
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		const rbt_step script[] = {
-			RBT_EXPECT(1),
-			RBT_SEND_BYTES(rows[i].bytes, strlen(rows[i].bytes)),
-			RBT_DRAIN(30000),
-			RBT_END,
-		};
-		rb_options o = rbt_options(0, 0);
-		rbt_scene *s = rbt_scene_use(state);
-
-		o.timeout_ms = 100;
-		rbt_scene_play(s, RBT_PAIR, script);
-		want_status(s->rb, ping(s, &o), rows[i].status);
-		want_failed(s->res, 0, rows[i].status, RB_UNKNOWN);
-		assert_null(rb_result_reply(s->res, 0));
-		assert_in_range(s->count.peak_bytes, 1, 200000);
-		rbt_scene_want_broken(s);
-	}
-}
-
-static void test_deep_nests_end_at_a_bound(void **state)
-{
-	static const rbt_step script[] = {
-		RBT_EXPECT(1),
-		RBT_REPEAT("*1\r\n", 100000),
-		RBT_DRAIN(30000),
-		RBT_END,
-	};
-	rbt_scene *s = rbt_scene_use(state);
-
-	rbt_scene_play(s, RBT_PAIR, script);
-	want_status(s->rb, ping(s, NULL), RB_ERR_PROTOCOL);
-	want_failed(s->res, 0, RB_ERR_PROTOCOL, RB_UNKNOWN);
-	rbt_scene_want_broken(s);
-}
+/* --------------------------------------------------------------- pieces -- */
 
 static void test_a_reply_in_single_bytes_is_the_same(void **state)
 {
@@ -867,8 +804,6 @@ int main(void)
 		RBT_SCENE(test_nobody_asks_for_what_is_not_wanted),
 		RBT_SCENE(test_a_bound_on_values_does_not_bound_the_question),
 		RBT_SCENE(test_a_question_without_an_answer_is_no_bad_argument),
-		RBT_SCENE(test_announced_elements_take_no_memory),
-		RBT_SCENE(test_deep_nests_end_at_a_bound),
 		RBT_SCENE(test_a_reply_in_single_bytes_is_the_same),
 	};
 

@@ -17,7 +17,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { REPLIES = 1000, ENTRIES = REPLIES + 1, DEADLINE_MS = 500 };
+/* Some more are in flight when it ends. */
+enum { REPLIES = 1000, MORE = 8, DEADLINE_MS = 500 };
 
 /* ------------------------------------------------------- what is aborted -- */
 
@@ -46,9 +47,10 @@ static void answers_init(answers *a, bool in_arrays)
 	a->large = in_arrays ? "*1\r\n$1000000\r\nx" : "$1000000\r\nx";
 }
 
-typedef rb_status work(rbt_played *p, const rb_options *o, rb_result **res);
+typedef rb_status work(rbt_played *p, size_t n, const rb_options *o,
+		       rb_result **res);
 
-static rb_status do_mget(rbt_played *p, const rb_options *given,
+static rb_status do_mget(rbt_played *p, size_t n, const rb_options *given,
 			 rb_result **res)
 {
 	rb_options o = *given;
@@ -56,26 +58,26 @@ static rb_status do_mget(rbt_played *p, const rb_options *given,
 	rb_status status;
 
 	o.chunk_keys = 1;
-	assert_true(rbt_keys_init(&keys, "key:", ENTRIES));
-	status = rb_mget_chunked(p->rb, keys.keys, keys.lens, ENTRIES, &o, res);
+	assert_true(rbt_keys_init(&keys, "key:", n));
+	status = rb_mget_chunked(p->rb, keys.keys, keys.lens, n, &o, res);
 	rbt_keys_fini(&keys);
 	return status;
 }
 
 /* Seven replies a chunk: most aborts are in the middle of one. */
-static rb_status do_pipeline(rbt_played *p, const rb_options *given,
+static rb_status do_pipeline(rbt_played *p, size_t n, const rb_options *given,
 			     rb_result **res)
 {
 	static const char *argv[] = { "GET", "key" };
-	static rb_command commands[ENTRIES];
+	static rb_command commands[REPLIES + MORE];
 	rb_options o = *given;
 
 	o.chunk_keys = 7;
-	for (size_t i = 0; i < ENTRIES; i++) {
+	for (size_t i = 0; i < n; i++) {
 		commands[i].argc = 2;
 		commands[i].argv = argv;
 	}
-	return rb_pipeline_chunked(p->rb, commands, ENTRIES, &o, res);
+	return rb_pipeline_chunked(p->rb, commands, n, &o, res);
 }
 
 /* ---------------------------------------------------------- how it ends -- */
@@ -104,13 +106,13 @@ static void want_entries(const rb_result *res, size_t n, rb_status status)
 	char text[24];
 
 	assert_non_null(res);
-	assert_int_equal(rb_result_count(res), ENTRIES);
+	assert_int_equal(rb_result_count(res), n + MORE);
 	for (size_t i = 0; i < n; i++) {
 		int len = snprintf(text, sizeof(text), "%zu", i);
 
 		want_bytes(res, i, text, (size_t)len);
 	}
-	for (size_t i = n; i < ENTRIES; i++)
+	for (size_t i = n; i < n + MORE; i++)
 		want_failed(res, i, status, RB_UNKNOWN);
 	want_sound(res);
 }
@@ -118,7 +120,7 @@ static void want_entries(const rb_result *res, size_t n, rb_status status)
 static void abort_behind(size_t n, const abortion *how, work *fn,
 			 const answers *a)
 {
-	rb_options o = rbt_options(0, ENTRIES);
+	rb_options o = rbt_options(0, n + MORE);
 	rb_result *res = NULL;
 	rb_status status;
 	rbt_reply bytes;
@@ -131,10 +133,10 @@ static void abort_behind(size_t n, const abortion *how, work *fn,
 	rbt_played_begin(&p, NULL);
 	p.bytes = bytes.buf;
 	p.len = bytes.len;
-	p.commands = ENTRIES;
+	p.commands = n + MORE;
 	p.hook = how->hook;
 	p.hook_at = a->end[n - 1];
-	status = fn(&p, &o, &res);
+	status = fn(&p, n + MORE, &o, &res);
 	want_status(p.rb, status, how->status);
 	want_entries(res, n, how->status);
 	p.count.fail_at = 0;

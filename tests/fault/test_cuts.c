@@ -213,6 +213,8 @@ static void cut_for_real(rbt_scene *s, const rbt_stream *stream, size_t n,
 	rbt_scene_play(s, family, script);
 	status = rbt_stream_call(stream, s->rb, &s->res);
 	rbt_stream_check(stream, s->res, n);
+	/* The peer's last look at the bytes, which are not its own. */
+	rbt_scene_want_over(s);
 	if (whole) {
 		if (status != RB_ERR_IO)
 			want_status(s->rb, status, stream->recorded->status);

@@ -1,5 +1,3 @@
-#define _DEFAULT_SOURCE
-
 #include "played.h"
 
 #include "client.h"

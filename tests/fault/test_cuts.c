@@ -19,9 +19,10 @@
 enum {
 	LEAST_STREAMS = 20,
 	LEAST_CUTS = 10000,
-	/* Streams above are cut at every byte, and split at fewer. */
+	/* Streams above end in one way only. */
 	SHORT = 2000,
-	SPLITS = 2000,
+	/* Splits of one stream: all of them where there is the time. */
+	SPLITS = RBT_PLAIN_OR_SANITIZED(1000000, 2000),
 	REAL_CUTS = 12
 };
 
@@ -131,7 +132,7 @@ static size_t next_split(const rbt_stream *s, size_t n)
 {
 	size_t step = s->len / SPLITS;
 
-	if (s->len <= SHORT || step < 2)
+	if (step < 2)
 		return n + 1;
 	return n < SHORT / 4 || n + SHORT / 4 > s->len ? n + 1 : n + step;
 }

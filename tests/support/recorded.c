@@ -150,6 +150,11 @@ const rbt_recorded rbt_recordings[] = {
 		ONE("%0\r\n", "%[]"),
 		ONE("%1\r\n%1\r\n+k\r\n+v\r\n~1\r\n#f\r\n",
 		    "%[%[+k, +v], ~[#0]]") } },
+	{ "HELLO", RBT_DO_PIPELINE, 2, 2, RB_OK, {
+		ONE("%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n"
+		    ":3\r\n$7\r\nmodules\r\n*0\r\n",
+		    "%[\"server\", \"redis\", \"proto\", :3, \"modules\", []]"),
+		ONE("+PONG\r\n", "+PONG") } },
 	{ "numbers of RESP3", RBT_DO_PIPELINE, 8, 8, RB_OK, {
 		ONE(",3.14\r\n", ",3.14"), ONE(",inf\r\n", ",inf"),
 		ONE(",-inf\r\n", ",-inf"), ONE(",1e-7\r\n", ",1e-7"),

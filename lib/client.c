@@ -254,7 +254,7 @@ rb_status rbi_client_take(rb_client *client, const rb_options *o,
 {
 	rb_status status = take(client, o, deadline_us, t);
 
-	t->wake_fd = rbi_wake_fd(&client->wake);
+	t->wake = &client->wake;
 	return status;
 }
 
@@ -275,7 +275,7 @@ rb_status rbi_client_renew(rb_client *client, const rb_options *o,
 		if (status == RB_OK)
 			status = take_own(client, t);
 	}
-	t->wake_fd = rbi_wake_fd(&client->wake);
+	t->wake = &client->wake;
 	if (status == RB_ERR_IO && client->error[0] == '\0')
 		return rbi_client_fail(client, status,
 				       "%s: the server closed the connection",

@@ -87,6 +87,8 @@ static rb_status await(dialer *d, short events)
 			return status;
 		left = (d->deadline_us - now + 999) / 1000;
 		(void)poll(fds, 2, left > 60000 ? 60000 : (int)left);
+		if (fds[1].revents != 0)
+			rbi_wake_drain(d->wake);
 		if (fds[0].revents != 0)
 			return RB_OK;
 	}
@@ -371,9 +373,7 @@ static rb_status select_db(dialer *d, rbi_transport *t)
 
 static rb_status shake_hands(dialer *d, redisContext *ctx)
 {
-	rbi_transport t = {
-		.ctx = ctx, .sys = &rbi_sys_default, .fd = d->fd, .wake_fd = -1
-	};
+	rbi_transport t = { .ctx = ctx, .sys = &rbi_sys_default, .fd = d->fd };
 	rb_status status = authenticate(d, &t);
 
 	return status == RB_OK ? select_db(d, &t) : status;

@@ -120,7 +120,8 @@ rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 	t->sys = sys != NULL ? sys : &rbi_sys_default;
 	t->error = 0;
 	t->pushed = false;
-	t->fd = t->wake_fd = -1;
+	t->fd = -1;
+	t->wake = NULL;
 	if (status != RB_OK)
 		return status;
 	t->fd = ctx->fd;
@@ -186,18 +187,22 @@ bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 {
 	struct pollfd fds[] = {
 		{ .fd = t->fd, .events = write ? POLLIN | POLLOUT : POLLIN },
-		{ .fd = t->wake_fd, .events = POLLIN },
+		{ .fd = rbi_wake_fd(t->wake), .events = POLLIN },
 	};
+	bool ready = t->sys->poll(fds, t->wake == NULL ? 1 : 2,
+				  milliseconds(wait_us)) > 0;
 
-	return t->sys->poll(fds, t->wake_fd < 0 ? 1 : 2,
-			    milliseconds(wait_us)) > 0;
+	if (ready && fds[1].revents != 0)
+		rbi_wake_drain(t->wake);
+	return ready;
 }
 
 void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us)
 {
-	struct pollfd fd = { .fd = t->wake_fd, .events = POLLIN };
+	rbi_transport nothing = *t;
 
-	(void)t->sys->poll(&fd, 1, milliseconds(wait_us));
+	nothing.fd = -1;
+	(void)rbi_transport_wait(&nothing, false, wait_us);
 }
 
 /* ---------------------------------------------------------- the context -- */

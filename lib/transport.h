@@ -16,6 +16,7 @@
 #define RBI_TRANSPORT_H
 
 #include "internal.h"
+#include "wake.h"
 
 #include <poll.h>
 #include <redisbatch/redisbatch.h>
@@ -41,7 +42,7 @@ typedef struct rbi_transport {
 	struct redisContext *ctx;
 	const rbi_sys *sys;
 	int fd;
-	int wake_fd; /* ends a wait when it can be read from; -1: none */
+	rbi_wake *wake; /* ends a wait; NULL: nobody can */
 	int error;
 	bool pushed; /* a push lies unread: nothing may be sent before it and
 			what follows it were looked at */

@@ -42,22 +42,25 @@ void rbi_wake_request(rbi_wake *w)
 	int saved = errno;
 	ssize_t n;
 
-	/* One byte is enough, however often it is asked for. */
-	if (atomic_exchange(&w->requested, 1) == 0) {
-		do {
-			n = write(w->fds[1], "", 1);
-		} while (n < 0 && errno == EINTR);
-	}
+	/* The byte behind the flag: who finds the byte finds the flag, or has
+	 * heard it. A pipe that is full will end the wait anyway. */
+	atomic_store_explicit(&w->requested, 1, memory_order_release);
+	do {
+		n = write(w->fds[1], "", 1);
+	} while (n < 0 && errno == EINTR);
 	errno = saved;
 }
 
 void rbi_wake_clear(rbi_wake *w)
 {
-	char bytes[8];
+	atomic_store_explicit(&w->requested, 0, memory_order_release);
+	rbi_wake_drain(w);
+}
 
-	/* The flag last: a request in between finds it set, and is one with
-	 * what was heard. */
+void rbi_wake_drain(rbi_wake *w)
+{
+	char bytes[64];
+
 	while (read(w->fds[0], bytes, sizeof(bytes)) > 0)
 		;
-	atomic_store_explicit(&w->requested, 0, memory_order_release);
 }

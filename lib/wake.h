@@ -34,6 +34,10 @@ static inline bool rbi_wake_is_requested(rbi_wake *w)
 /* It was heard. */
 void rbi_wake_clear(rbi_wake *w);
 
+/* A wait was ended by what is polled: look for a request behind this. A byte
+ * may come late, after its request was heard, and must not end every wait. */
+void rbi_wake_drain(rbi_wake *w);
+
 /* What to poll for reading; -1: nothing. */
 static inline int rbi_wake_fd(const rbi_wake *w)
 {

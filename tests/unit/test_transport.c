@@ -95,7 +95,7 @@ static rb_status take(rbi_transport *t, const pair *p, const char **problem)
 static void check_busy(const pair *p, const char *words)
 {
 	const char *problem;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 
 	assert_status(take(&t, p, &problem), RB_ERR_BUSY);
 	assert_non_null(strstr(problem, words));
@@ -105,7 +105,7 @@ static void check_busy(const pair *p, const char *words)
 static void test_a_quiet_context_is_taken(void **state)
 {
 	const char *problem;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -190,7 +190,7 @@ static void test_a_context_that_was_used_up_is_taken(void **state)
 {
 	const char *problem;
 	void *reply = NULL;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -208,7 +208,7 @@ static void test_a_push_that_waits_does_not_make_it_busy(void **state)
 	const char *problem;
 	char byte = 0;
 	size_t moved;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -223,7 +223,7 @@ static void test_a_push_that_waits_does_not_make_it_busy(void **state)
 static void test_a_connection_that_ended_is_told(void **state)
 {
 	const char *problem;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -255,7 +255,7 @@ static void test_an_error_of_the_connection_is_told(void **state)
 {
 	const rbi_sys sys = { sendmsg, fail_recv, poll };
 	const char *problem = NULL;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -270,7 +270,7 @@ static void test_a_signal_while_looking_is_no_end(void **state)
 {
 	const rbi_sys sys = { sendmsg, fail_recv, poll };
 	const char *problem = NULL;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -286,7 +286,7 @@ static void test_taking_leaves_the_descriptor_as_it_was(void **state)
 {
 	struct timeval tv = { 7, 0 };
 	const char *problem;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	int flags;
 	pair p;
 
@@ -318,7 +318,7 @@ static void test_all_pieces_are_sent_in_order(void **state)
 	struct iovec iov[] = { { one, 4 }, { two, 4 }, { three, 5 } };
 	char got[32];
 	size_t moved = 0;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -337,7 +337,7 @@ static void test_a_full_socket_is_for_later(void **state)
 	rbi_io io = RBI_IO_DONE;
 	size_t moved = 0;
 	size_t all = 0;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -356,7 +356,7 @@ static void test_a_full_socket_is_for_later(void **state)
 static void test_an_empty_socket_is_for_later(void **state)
 {
 	size_t moved = 0;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	char byte;
 	pair p;
 
@@ -371,7 +371,7 @@ static void test_what_came_is_received_up_to_the_end(void **state)
 {
 	char buf[16];
 	size_t moved = 0;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -393,7 +393,7 @@ static void test_writing_to_nobody_is_an_error_and_no_signal(void **state)
 	char byte = 'x';
 	struct iovec iov = { &byte, 1 };
 	size_t moved = 0;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -501,7 +501,7 @@ static void test_writing_is_waited_for_only_when_asked(void **state)
 
 static void test_bytes_end_a_wait(void **state)
 {
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	char byte = 0;
 	size_t moved;
 	pair p;
@@ -517,7 +517,7 @@ static void test_bytes_end_a_wait(void **state)
 static void test_a_wait_without_bytes_ends_with_its_time(void **state)
 {
 	uint64_t begin;
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -545,7 +545,7 @@ static void test_breaking_ends_the_conversation_for_both(void **state)
 
 	(void)state;
 	for (i = 0; i < N_OF(cases); i++) {
-		rbi_transport t = { .wake_fd = -1 };
+		rbi_transport t = { .wake = NULL };
 		char byte;
 		pair p;
 
@@ -565,7 +565,7 @@ static void test_breaking_ends_the_conversation_for_both(void **state)
 
 static void test_a_late_context_is_broken_too(void **state)
 {
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;
@@ -579,7 +579,7 @@ static void test_a_late_context_is_broken_too(void **state)
 static void test_a_long_reason_is_cut(void **state)
 {
 	char words[1000];
-	rbi_transport t = { .wake_fd = -1 };
+	rbi_transport t = { .wake = NULL };
 	pair p;
 
 	(void)state;

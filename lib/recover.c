@@ -146,15 +146,18 @@ static size_t longest_entry(const rbi_cut *cut)
 }
 
 /* One of the arguments is too long, so the longest is: it fails by itself, and
- * the others wait. */
+ * the others wait. What is one whole fails as such. */
 static bool fail_longest(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate)
 {
 	size_t longest = longest_entry(&p->cut);
 	size_t behind = p->cut.count - longest - 1;
 	rbi_parcel tail;
 
-	if (!can_divide(e, p) ||
-	    (longest > 0 && !wait_head(e, p, longest, fate)))
+	if (!can_divide(e, p)) {
+		rbi_settle_parcel(e, p, fate);
+		return true;
+	}
+	if (longest > 0 && !wait_head(e, p, longest, fate))
 		return false;
 	if (behind > 0 && rbi_again_reserve(&e->again, 1) &&
 	    e->feed->ops->divide(e->feed, p, 1)) {
@@ -173,6 +176,10 @@ static bool wait_for_connection(rbi_engine *e, rbi_parcel *p,
 {
 	if (!rbi_revive_possible(e) || hints->login)
 		return false;
+	/* What makes the chunk smaller gets on, so it may lose as many
+	 * connections as it takes. */
+	if (hints->long_one || hints->arguments)
+		rbi_backoff_reset(&e->losses);
 	if (hints->long_one)
 		return fail_longest(e, p, fate);
 	if (hints->arguments)

@@ -11,6 +11,11 @@
 /* More than fits in a processor's cache would be read twice from memory. */
 #define RECEIVE_MAX ((size_t)256 * 1024)
 
+/* Of what is announced, memory is taken for so many bytes at once, or for so
+ * many times what has arrived. */
+#define TRUST_MIN ((size_t)4 * 1024 * 1024)
+#define TRUST 8
+
 /* From so many unused bytes on, what follows them is moved up. */
 #define RECLAIM_MIN ((size_t)4096)
 
@@ -150,11 +155,12 @@ rb_status rbi_lane_room(rbi_lane *lane, char **buf, size_t *len)
 	rbi_slab *slab = slabs->newest;
 	size_t tail = (size_t)(lane->in.end - lane->in.pos);
 	size_t missing = lane->in.need > tail ? lane->in.need - tail : 1;
+	size_t trust = rbi_max(TRUST_MIN, TRUST * tail);
 	rb_status status;
 
 	if (slab != NULL)
 		reclaim(lane, slab);
-	status = rbi_slabs_extend(slabs, tail, missing);
+	status = rbi_slabs_extend(slabs, tail, rbi_min(missing, trust));
 	if (status != RB_OK)
 		return status;
 	if (slabs->newest != slab)

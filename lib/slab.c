@@ -85,6 +85,18 @@ static void slab_push(rbi_slabs *s, rbi_slab *slab)
 	s->cap = rbi_add_sat(s->cap, slab->cap);
 }
 
+/* Frees the slab before the newest one if that has taken over all it held. */
+static void drop_emptied(rbi_slabs *s)
+{
+	rbi_slab *old = s->newest->next;
+
+	if (old == NULL || old->len > 0)
+		return;
+	s->newest->next = old->next;
+	s->cap -= old->cap;
+	rbi_free(s->allocator, old);
+}
+
 /* The spare one if it is large enough. */
 static rbi_slab *next_slab(rbi_slabs *s, size_t at_least)
 {
@@ -112,6 +124,7 @@ rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail, size_t need)
 		slab->len = tail;
 	}
 	slab_push(s, slab);
+	drop_emptied(s);
 	return RB_OK;
 }
 

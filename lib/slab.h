@@ -46,8 +46,8 @@ void rbi_slabs_fini(rbi_slabs *s);
 
 /*
  * Makes room for need bytes behind the used bytes of the newest slab. If that
- * takes a new slab, the last tail bytes move there. RB_ERR_NOMEM: nothing has
- * changed.
+ * takes a new slab, the last tail bytes move there, and a slab that held nothing
+ * else is freed. RB_ERR_NOMEM: nothing has changed.
  */
 rb_status rbi_slabs_extend(rbi_slabs *s, size_t tail,
 			   size_t need) RBI_MUST_CHECK;

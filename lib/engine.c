@@ -112,6 +112,15 @@ static bool may_send_waiting(const rbi_engine *e)
 		       e->again.items[0].parcel.position;
 }
 
+/* Whether the answers in flight leave room for that to another chunk. */
+static bool replies_have_room(const rbi_engine *e)
+{
+	rbi_bounds bounds = rbi_settle_bounds(e);
+
+	return e->lane->reply_guess + rbi_plan_most_reply(e->batch, &bounds) <=
+	       e->options->window_reply_bytes;
+}
+
 /* Whether another chunk would go, were it not for the time. */
 static bool has_room(const rbi_engine *e)
 {
@@ -125,9 +134,7 @@ static bool has_room(const rbi_engine *e)
 		return false;
 	if (e->again.count > 0 && !may_send_waiting(e))
 		return false;
-	return lane->count == 0 ||
-	       (!e->probing &&
-		lane->reply_guess < e->options->window_reply_bytes);
+	return lane->count == 0 || (!e->probing && replies_have_room(e));
 }
 
 /* When the next chunk may go, if there is room for it. */
@@ -312,6 +319,13 @@ static bool may_receive(const rbi_engine *e)
 			    e->transport->pushed);
 }
 
+/* What lay unread before the first command is to be known whole. */
+static bool may_send(const rbi_engine *e)
+{
+	return !e->down &&
+	       (rbi_lane_is_used(e->lane) || rbi_reader_idle(&e->lane->in));
+}
+
 bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 {
 	if (e->over)
@@ -320,9 +334,7 @@ bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 		receive_all(e, now_us);
 	if (e->over || (!is_done(e) && is_ended_early(e, now_us)))
 		return true;
-	/* What lay unread before the first command is to be known whole. */
-	if (!e->down &&
-	    (rbi_lane_is_used(e->lane) || rbi_reader_idle(&e->lane->in)))
+	if (may_send(e))
 		send_all(e, now_us);
 	if (is_done(e))
 		end_in_step(e);
@@ -343,7 +355,7 @@ rbi_wants rbi_engine_wants(const rbi_engine *e)
 
 	if (e->down)
 		wants.until_us = earlier(wants.until_us, e->resume_us);
-	else if (has_room(e))
+	else if (may_send(e) && has_room(e))
 		wants.until_us = earlier(wants.until_us, next_time(e));
 	return wants;
 }

@@ -125,6 +125,13 @@ rbi_cut rbi_plan_part(const rbi_cut *cut, size_t skip, size_t count)
 	return part;
 }
 
+size_t rbi_plan_most_reply(const rbi_batch *b, const rbi_bounds *bounds)
+{
+	if (b->sizes != NULL)
+		return bounds->reply_bytes;
+	return max_count(b, bounds) * bounds->entry_reply;
+}
+
 size_t rbi_plan_reply(const rbi_cut *cut, size_t entry_reply)
 {
 	const size_t *sizes = cut->batch->sizes;

@@ -83,6 +83,9 @@ rbi_cut rbi_plan_cut_again(const rbi_cut *cut, const rbi_bounds *bounds);
 /* count entries of a cut, behind its first skip ones. */
 rbi_cut rbi_plan_part(const rbi_cut *cut, size_t skip, size_t count);
 
+/* The most that the answer to the next cut is predicted to take. */
+size_t rbi_plan_most_reply(const rbi_batch *b, const rbi_bounds *bounds);
+
 /* The predicted bytes of the answer to a cut. */
 size_t rbi_plan_reply(const rbi_cut *cut, size_t entry_reply);
 

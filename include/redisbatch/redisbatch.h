@@ -304,8 +304,9 @@ typedef struct rb_options {
 	 * entries, grows until the round trip is covered, leaves one or two
 	 * chunks waiting at the server, and ends at 64. */
 	size_t window;
-	/* Send no further chunk while the predicted answers in flight sum up
-	 * to so many bytes: 8 MiB. One chunk always goes. */
+	/* Send no further chunk while the predicted answers in flight, with
+	 * its own, sum up to more bytes than this: 8 MiB. One chunk always
+	 * goes. */
 	size_t window_reply_bytes;
 
 	/* A value read that is longer than this fails alone with RB_ERR_LIMIT;
@@ -443,8 +444,8 @@ RB_API void rb_client_free(rb_client *client);
  * Ends the call that the client is in, from another thread or from a signal
  * handler; it is async-signal-safe. The call answers RB_ERR_CANCELLED within
  * milliseconds, what is in flight is lost with its connection, as at a
- * deadline, and the result says what is known of each entry. Callbacks are not
- * interrupted. While no call is under way, the next one that has something to
+ * deadline, and the result says what is known of each entry. Callbacks and the
+ * lookup of a host name are not interrupted. While no call is under way, the next one that has something to
  * do is ended, before it sends anything: no request is lost. The client must
  * not be freed meanwhile. NULL is fine.
  */

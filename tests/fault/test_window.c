@@ -135,9 +135,9 @@ static void test_predicted_answers_in_flight_are_bounded(void **state)
 	} rows[] = {
 		/* Ten values of 1,000 bytes each: about 10 KB a chunk. */
 		{ 1, 1 },
-		{ 15000, 2 },
-		{ 25000, 3 },
-		{ 95000, 10 },
+		{ 25000, 2 },
+		{ 35000, 3 },
+		{ 105000, 10 },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {

@@ -1,5 +1,8 @@
 #include "answer.h"
 
+/* A text that is kept even when nothing more should be. */
+#define SMALL_TEXT 64
+
 static const char in_multi[] =
 	"the connection is inside MULTI: the command was queued, not run";
 static const char watch_failed[] =
@@ -331,12 +334,13 @@ static rbi_progress read_set(rbi_answer *a, rbi_reader *r, rb_result *res,
 	return RBI_PROGRESS_MORE;
 }
 
-/* Whether a reply may take more than a few words of memory. */
-static bool is_heavy(rbi_token_kind kind)
+/* Whether a reply takes more than a few words of memory. */
+static bool is_heavy(rbi_token_kind kind, const rbi_token *t)
 {
-	return kind != RBI_TOKEN_ERROR && kind != RBI_TOKEN_INTEGER &&
-	       kind != RBI_TOKEN_NIL && kind != RBI_TOKEN_NIL_ARRAY &&
-	       kind != RBI_TOKEN_BOOLEAN && kind != RBI_TOKEN_LONG;
+	if (kind == RBI_TOKEN_ARRAY || kind == RBI_TOKEN_MAP ||
+	    kind == RBI_TOKEN_SET)
+		return t->number > 0;
+	return kind != RBI_TOKEN_ERROR && t->len > SMALL_TEXT;
 }
 
 /* Builds the reply of one command, whose root may be an element of EXEC's. */
@@ -347,7 +351,7 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 	rbi_entry *entry = &a->entries[a->seen];
 	bool is_root = t->depth == a->base;
 
-	if (is_past_bound(r) && (!is_root || is_heavy(kind)))
+	if (is_past_bound(r) && (!is_root || is_heavy(kind, t)))
 		rbi_reply_drop(&a->builder);
 	if (rbi_reply_take(&a->builder, kind, t, &whole) != RB_OK)
 		return RBI_PROGRESS_NOMEM;

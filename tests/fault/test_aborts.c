@@ -88,6 +88,11 @@ static void starve(rbt_played *p)
 	p->count.fail_on = 1;
 }
 
+static void cancel(rbt_played *p)
+{
+	rb_client_cancel(p->rb);
+}
+
 typedef struct abortion {
 	const char *what;
 	/* Runs once the reply was dealt with; then the large one comes. NULL:
@@ -99,6 +104,7 @@ typedef struct abortion {
 static const abortion abortions[] = {
 	{ "the deadline", NULL, RB_ERR_TIMEOUT },
 	{ "a lack of memory", starve, RB_ERR_NOMEM },
+	{ "rb_client_cancel()", cancel, RB_ERR_CANCELLED },
 };
 
 static void want_entries(const rb_result *res, size_t n, rb_status status)

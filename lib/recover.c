@@ -78,18 +78,20 @@ static bool wait_in_halves(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate)
 	return true;
 }
 
-/* Nobody waits longer than to the deadline, nor for ever without one. */
-static bool is_worth_waiting(const rbi_engine *e, uint64_t until_us)
+/* Nobody waits longer than to the deadline, nor for ever without one. What
+ * concerns some keys only must not take the time of all. */
+static bool is_worth_waiting(const rbi_engine *e, rbi_route route,
+			     uint64_t until_us)
 {
-	if (e->options->attempts < 2)
+	if (e->options->attempts < 2 || until_us >= e->deadline_us)
 		return false;
-	if (e->deadline_us != RBI_NEVER)
-		return until_us < e->deadline_us;
-	return e->refusals.tries < e->options->attempts;
+	return e->refusals.tries < e->options->attempts ||
+	       (route == RBI_ROUTE_LATER && e->deadline_us != RBI_NEVER);
 }
 
 static bool wait_for_server(rbi_engine *e, const rbi_parcel *p,
-			    const rbi_fate *fate, uint64_t now_us)
+			    const rbi_fate *fate, rbi_route route,
+			    uint64_t now_us)
 {
 	uint64_t until_us;
 
@@ -97,7 +99,7 @@ static bool wait_for_server(rbi_engine *e, const rbi_parcel *p,
 	if (e->waiting)
 		return rbi_again_keep(&e->again, p, fate);
 	until_us = now_us + rbi_backoff_next(&e->refusals);
-	if (!is_worth_waiting(e, until_us) ||
+	if (!is_worth_waiting(e, route, until_us) ||
 	    !rbi_again_keep(&e->again, p, fate)) {
 		rbi_backoff_reset(&e->refusals);
 		return false;
@@ -209,7 +211,7 @@ static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
 		return wait_shrunk(e, p, &fate);
 	case RBI_ROUTE_AGAIN:
 	case RBI_ROUTE_LATER:
-		return wait_for_server(e, p, &fate, now_us);
+		return wait_for_server(e, p, &fate, a->route, now_us);
 	case RBI_ROUTE_CLOSE:
 		return wait_for_connection(e, p, &fate, &hints);
 	}

@@ -37,10 +37,14 @@ mandir = $(datarootdir)/man
 pkgconfigdir = $(libdir)/pkgconfig
 DESTDIR =
 
-# release, asan (with UBSan), tsan or coverage; each has its own build/ folder.
+# release, asan (with UBSan), tsan, coverage or fuzz (for make fuzz); each has
+# its own build/ folder.
 VARIANT = release
 # 1 shows the commands and the output of every test.
 V = 0
+# How long make fuzz runs each target, and how many of them at a time.
+FUZZ_SECONDS = 60
+FUZZ_JOBS = 2
 
 # The usual names, from the command line or the environment.
 CFLAGS ?= $(optimise_$(VARIANT))
@@ -56,14 +60,16 @@ optimise_release = -O2 -g
 optimise_asan = -O1 -g
 optimise_tsan = -O1 -g
 optimise_coverage = -O0 -g
+optimise_fuzz = -O1 -g
 variant_release =
 variant_asan = -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 variant_tsan = -fsanitize=thread -fno-omit-frame-pointer
 variant_coverage = --coverage
+variant_fuzz = $(variant_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(origin variant_$(VARIANT)),undefined)
-$(error VARIANT is $(VARIANT), not release, asan, tsan or coverage)
+$(error VARIANT is $(VARIANT), not release, asan, tsan, coverage or fuzz)
 endif
 
 out := build/$(VARIANT)
@@ -82,6 +88,8 @@ lib_src := $(wildcard lib/*.c)
 support_src := $(wildcard tests/support/*.c)
 suites := unit live fault
 test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
+fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
+fuzz_rest := $(filter-out $(fuzz_src),$(wildcard tests/fuzz/*.c))
 bench_main := $(wildcard tests/bench/demo.c tests/bench/bench.c)
 bench_src := $(filter-out $(bench_main),$(wildcard tests/bench/*.c))
 examples := $(wildcard examples/*.c)
@@ -89,13 +97,15 @@ formatted := $(wildcard $(header) lib/*.[ch] tests/*/*.[ch] examples/*.c)
 
 obj = $(patsubst %.c,$(out)/%.o,$1)
 objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(bench_src) \
-	$(bench_main))
+	$(bench_main) $(fuzz_src) $(fuzz_rest))
 
 # The default variant is what gets installed, and stands directly in build/.
 lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
 static_lib := $(lib_dir)/libredisbatch.a
 support_lib := $(out)/libsupport.a
 tests := $(test_src:%.c=$(out)/%)
+replays := $(fuzz_src:%.c=$(out)/%)
+fuzzers := $(fuzz_src:tests/fuzz/%.c=build/fuzz/%)
 demo := $(out)/bench/demo
 bench := $(out)/bench/bench
 
@@ -225,14 +235,14 @@ $(tests): %: %.o $(support_lib) $(static_lib)
 
 static_checks := layers symbols header examples
 .PHONY: tests check check-layers check-symbols check-header check-examples
-tests: $(tests) ## build the tests
+tests: $(tests) $(replays) ## build the tests
 
 # The tests run last, so that their count is the last line.
 ifeq ($(VARIANT),release)
 check: $(static_checks:%=check-%)
 endif
-check: $(tests) ## everything that must hold: tests, layers, symbols, examples
-	@tests/run.sh $(tests)
+check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols, examples
+	@tests/run.sh $(tests) $(replays)
 
 .PHONY: $(suites:%=check-%)
 $(suites:%=check-%): check-%: $(tests)
@@ -260,6 +270,31 @@ check-examples: all ## the examples, built against an installed copy and run
 	@rm -rf $(stage)
 	@$(MAKE) $(call at,$(stage),) install
 	@tests/check_examples.sh $(stage) $(examples)
+
+# ---------------------------------------------------------------- fuzzing --
+# A target is built twice: with replay.c, by any compiler, to go through the
+# inputs in tests/fuzz/corpus; and with libFuzzer, which only clang has.
+
+$(replays): %: %.o $(out)/tests/fuzz/replay.o $(support_lib) $(static_lib)
+	$(call say,LINK,$@)
+	$(quiet)$(link) -o $@ $^ $(program_libs)
+
+build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(support_lib) $(static_lib)
+	$(call say,LINK,$@)
+	$(quiet)$(link) -fsanitize=fuzzer -o $@ $^ $(program_libs)
+
+.PHONY: fuzz fuzz-replay fuzz-programs
+fuzz-replay: $(replays) ## the inputs that were kept, without a fuzzer
+	@tests/run.sh $(replays)
+
+fuzz: ## run each target for FUZZ_SECONDS with libFuzzer; needs clang
+	@command -v clang >/dev/null || \
+		{ echo 'fuzz needs clang, which is not installed' >&2; exit 1; }
+	+@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-programs
+	@tests/fuzz/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS) $(fuzzers)
+
+# What fuzz makes itself be called again for: VARIANT=fuzz CC=clang.
+fuzz-programs: $(fuzzers)
 
 # ---------------------------------------------------------- demo and bench --
 

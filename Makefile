@@ -283,15 +283,19 @@ build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(support_lib) $(static_lib)
 	$(call say,LINK,$@)
 	$(quiet)$(link) -fsanitize=fuzzer -o $@ $^ $(program_libs)
 
-.PHONY: fuzz fuzz-replay fuzz-programs
+.PHONY: fuzz fuzz-replay fuzz-programs need-fuzzer
 fuzz-replay: $(replays) ## the inputs that were kept, without a fuzzer
 	@tests/run.sh $(replays)
 
-fuzz: ## run each target for FUZZ_SECONDS with libFuzzer; needs clang
-	@command -v clang >/dev/null || \
-		{ echo 'fuzz needs clang, which is not installed' >&2; exit 1; }
+fuzz: need-fuzzer ## run each target for FUZZ_SECONDS with libFuzzer; needs clang
 	+@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-programs
 	@tests/fuzz/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS) $(fuzzers)
+
+need-fuzzer:
+	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || \
+		{ echo 'fuzz needs clang with libFuzzer (clang, libclang-rt-dev)' \
+		>&2; exit 1; }
 
 # What fuzz makes itself be called again for: VARIANT=fuzz CC=clang.
 fuzz-programs: $(fuzzers)

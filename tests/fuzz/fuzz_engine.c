@@ -13,7 +13,7 @@
 #include "verbs.h"
 
 /* What a call takes of its own, and for each byte that came. */
-#define MEMORY_OWN ((size_t)512 * 1024)
+#define MEMORY_OWN ((size_t)128 * 1024)
 #define MEMORY_BYTE ((size_t)64)
 
 static size_t use_bytes(const char *data, size_t len)

@@ -6,7 +6,8 @@
  * it, the same tokens come out. And they are those that hiredis's reader sees,
  * up to where the first of the two gives up. What hiredis takes and ours does
  * not is known: a string that does not end with CRLF, which hiredis does not
- * look at, and the stricter forms of RESP3.
+ * look at; with hiredis 1.x the stricter forms of RESP3, and arrays past the
+ * bounds of our reader.
  */
 #include "journal.h"
 #include "oracle.h"
@@ -150,8 +151,12 @@ static bool may_refuse(const rbi_reader *r)
 
 	if (r->drop > 0)
 		return memcmp(r->pos, "\r\n", 2) != 0;
-	if (strchr("+-:*", *r->pos) != NULL && *r->pos != '\0')
+	if (strchr("+-:", *r->pos) != NULL && *r->pos != '\0')
 		return false;
+	if (*r->pos == '*')
+		return HIREDIS_MAJOR >= 1 &&
+		       (r->depth == RBI_READER_DEPTH ||
+			strtoll(r->pos + 1, NULL, 10) > RBI_READER_ELEMENTS);
 	if (*r->pos != '$')
 		return HIREDIS_MAJOR >= 1;
 	for (p = r->pos + 1; cr != NULL && p < cr; p++)

@@ -5,7 +5,8 @@
  *
  * hiredis 0.14 reads RESP2, eight levels deep. Releases from 1.0 on read RESP3;
  * what they make a reply of and our reader walks over, a push and what is in
- * it, is left out here. At an attribute, which 1.3 reads, the oracle ends.
+ * it, is left out here. At an attribute, which 1.3 reads, and at a push inside
+ * of an answer, which our reader refuses, the oracle ends.
  */
 #ifndef RBT_ORACLE_H
 #define RBT_ORACLE_H
@@ -16,7 +17,7 @@
 
 typedef struct oracle {
 	journal journal;
-	bool refused; /* an error, or an attribute: nothing more is known */
+	bool refused; /* it has ended: nothing more is known */
 } oracle;
 
 static inline oracle *oracle_of(const redisReadTask *task)
@@ -28,10 +29,11 @@ static inline bool oracle_hides(const redisReadTask *task)
 {
 #if HIREDIS_MAJOR >= 1
 	for (; task != NULL; task = task->parent) {
+		if (task->type == REDIS_REPLY_ATTR ||
+		    (task->type == REDIS_REPLY_PUSH && task->parent != NULL))
+			oracle_of(task)->refused = true;
 		if (task->type == REDIS_REPLY_PUSH)
 			return true;
-		if (task->type == REDIS_REPLY_ATTR)
-			oracle_of(task)->refused = true;
 	}
 #else
 	(void)task;
@@ -164,7 +166,7 @@ static inline void oracle_read(oracle *o, const char *stream, size_t len)
 		reply = NULL;
 		if (redisReaderGetReply(r, &reply) != REDIS_OK)
 			o->refused = true;
-		if (reply != NULL && j->n > before)
+		if (reply != NULL && j->n > before && !o->refused)
 			j->tokens[j->n - 1].last = true;
 	} while (reply != NULL);
 	redisReaderFree(r);

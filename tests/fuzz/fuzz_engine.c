@@ -6,7 +6,7 @@
  * Whatever it says: each entry has one outcome that fits its status, memory is
  * bounded by what came, all of it is given back, and the context is either
  * marked broken, or the peer has answered each command once and nothing else
- * was read. Then the client is used once more.
+ * was read. What an MGET gives is what the peer said. Then the client is used once more.
  */
 #include "count.h"
 #include "play.h"
@@ -77,6 +77,13 @@ static void check_result(const rb_result *res, size_t n, rb_status status)
 		must(chunk->entries == NULL && chunk->first == next);
 		must(chunk->count > 0 && chunk->node != NULL);
 		must(chunk->message != NULL);
+		/* Only a server that gives up answers what has not left. */
+		if (chunk->attempts == 0)
+			must(chunk->status == RB_ERR_SKIPPED ||
+			     chunk->status == RB_ERR_SERVER);
+		if (chunk->status == RB_ERR_SKIPPED)
+			must(chunk->attempts == 0 &&
+			     chunk->outcome == RB_NOT_SENT);
 		next += chunk->count;
 	}
 	must(next == n);
@@ -87,6 +94,35 @@ static void check_result(const rb_result *res, size_t n, rb_status status)
 	must(rb_result_failed(res) == failed);
 	must(status != RB_OK || failed == 0);
 	must(status != RB_ERR_PARTIAL || failed > 0);
+}
+
+/* Each value of an MGET is what came for its key. */
+static void check_values(const rb_result *res)
+{
+	char *bytes = exact_copy(play_now.heard, play_now.nheard);
+	rbi_token_kind kind;
+	rbi_token token;
+	rbi_reader r;
+	size_t i = 0;
+
+	rbi_reader_init(&r, SIZE_MAX / 4);
+	rbi_reader_window(&r, bytes, bytes + play_now.nheard);
+	for (;;) {
+		rb_slice value;
+
+		kind = rbi_reader_next(&r, &token);
+		if (kind <= RBI_TOKEN_BROKEN)
+			break;
+		if (token.depth != 1)
+			continue;
+		value = rb_result_value(res, i++);
+		must((value.data == NULL) == (token.data == NULL));
+		must(value.len == token.len);
+		must(value.len == 0 ||
+		     memcmp(value.data, token.data, token.len) == 0);
+	}
+	must(i == rb_result_count(res));
+	free(bytes);
 }
 
 static void check_call(rb_client *client, rb_status status, rb_result *res,
@@ -111,6 +147,7 @@ static void set_options(rb_options *o, input *in)
 	o->max_value_bytes = bounds[how / 4 % 4];
 	o->max_result_bytes = bounds[how / 16 % 4];
 	o->flags = (how & 64) != 0 ? RB_STOP_ON_ERROR : 0;
+	o->on_chunk_arg = &play_now;
 	o->on_chunk = (how & 128) != 0 ? verbs_cancel : verbs_go_on;
 	/* Silence has to end. */
 	o->timeout_ms = 2000;
@@ -141,6 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		status = verbs_call(client, which, n, &o, &res);
 		must(res != NULL || verbs_is_stream(which) ||
 		     (status != RB_OK && status != RB_ERR_PARTIAL));
+		if (which % VERBS == 0 && status == RB_OK)
+			check_values(res);
 		check_call(client, status, res, n);
 		status = verbs_call(client, 0, 2, &o, &res);
 		if (status != RB_ERR_BUSY)

@@ -8,7 +8,7 @@
  * one comes the end of the connection, an error, or silence until the deadline.
  * Sends take part of what is offered, all of it, or fail from some byte on.
  *
- * The clock is turned by waiting, and only then. What both sides said is
+ * The clock is turned by waiting. What both sides said is
  * counted, in commands and in answers.
  */
 #ifndef RBT_PLAY_H
@@ -24,7 +24,7 @@
 
 #define PLAY_PIECE_END 0xff
 #define PLAY_WAITS 100000
-#define PLAY_INPUT 4000
+#define PLAY_INPUT 12000
 
 typedef enum play_end {
 	PLAY_CLOSES,
@@ -44,6 +44,7 @@ typedef struct play {
 	uint64_t takes;	 /* bytes, and then sends fail */
 	uint64_t sent;	 /* by the library */
 	size_t commands; /* of those bytes, whole */
+	size_t answered; /* chunks, as on_chunk was told */
 	unsigned sends;
 	unsigned waits;
 	uint64_t now_us;
@@ -149,7 +150,8 @@ static inline int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 	if ((fds[0].events & POLLOUT) != 0 || play_on(p))
 		return 1;
 	must(timeout_ms >= 0); /* or it would wait for ever */
-	p->now_us += (uint64_t)timeout_ms * 1000;
+	/* Time goes by when nothing is waited for, too. */
+	p->now_us += timeout_ms > 0 ? (uint64_t)timeout_ms * 1000 : 1000;
 	return 0;
 }
 

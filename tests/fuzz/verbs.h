@@ -4,7 +4,7 @@
 #ifndef RBT_VERBS_H
 #define RBT_VERBS_H
 
-#include "fuzz.h"
+#include "play.h"
 
 #include <redisbatch/redisbatch.h>
 
@@ -46,9 +46,13 @@ static inline verbs_entries *verbs_make(void)
 
 /* -------------------------------------------------------------- reports -- */
 
+/* arg is the play: none is answered whose command has not left. */
 static inline int verbs_go_on(void *arg, const rb_chunk *chunk)
 {
-	(void)arg;
+	play *p = arg;
+
+	p->answered += chunk->outcome == RB_ANSWERED;
+	must(p->answered <= p->commands);
 	must(chunk->count > 0 && chunk->attempts > 0);
 	must(chunk->message != NULL && chunk->node != NULL);
 	return 0;

@@ -19,7 +19,9 @@ shift 2
 
 logs=$(mktemp -d) || exit 1
 trap 'rm -rf "$logs"' EXIT
-trap 'kill $(jobs -p) 2>/dev/null; exit 1' HUP INT TERM
+shares=
+# shellcheck disable=SC2086
+trap 'kill $shares 2>/dev/null; wait; exit 1' HUP INT TERM
 
 # A target keeps its answers: its name, tries, exit status.
 run_one() { # program
@@ -30,7 +32,9 @@ run_one() { # program
 	"$1" -max_total_time="$seconds" -print_final_stats=1 -timeout=20 \
 		-rss_limit_mb=1024 -artifact_prefix="$folder/$name-" \
 		"$folder/corpus/$name" "tests/fuzz/corpus/$name" \
-		>"$logs/$name.log" 2>&1 </dev/null
+		>"$logs/$name.log" 2>&1 </dev/null &
+	running=$!
+	wait "$running"
 	status=$?
 	echo "$name $(tried "$logs/$name.log") $status" >>"$logs/answers"
 }
@@ -48,6 +52,7 @@ tried() { # log
 run_share() { # number program...
 	number=$1
 	shift
+	trap 'kill "$running" 2>/dev/null; exit 1' HUP INT TERM
 	for program in "$@"; do
 		number=$((number - 1))
 		[ $((number % jobs)) -ne 0 ] || run_one "$program"
@@ -60,6 +65,7 @@ share=0
 while [ "$share" -lt "$jobs" ]; do
 	share=$((share + 1))
 	run_share "$share" "$@" &
+	shares="$shares $!"
 done
 wait
 

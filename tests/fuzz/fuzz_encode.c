@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rbi_batch batch;
 	char why[200];
 
-	bounds.request_bytes = 16 * take_byte(&in);
+	bounds.request_bytes = (size_t)16 * take_byte(&in);
 	bits = take_byte(&in);
 	entries_init(&e, &in, n);
 	batch = make_batch(&e, form);

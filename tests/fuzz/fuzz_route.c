@@ -26,10 +26,11 @@ static bool has_prefix(const char *text, size_t len)
 static void prefix_changes_nothing(const char *text, size_t len,
 				   bool one_of_many, rbi_route route)
 {
-	char *longer = malloc(len + 4);
+	static const char prefix[4] = { 'E', 'R', 'R', ' ' };
+	char *longer = malloc(len + sizeof(prefix));
 
 	must(longer != NULL);
-	memcpy(longer, "ERR ", 4);
+	memcpy(longer, prefix, sizeof(prefix));
 	if (len > 0)
 		memcpy(longer + 4, text, len);
 	must(rbi_route_error(longer, len + 4, one_of_many) == route);

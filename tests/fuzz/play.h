@@ -8,7 +8,7 @@
  * one comes the end of the connection, an error, or silence until the deadline.
  * Sends take part of what is offered, all of it, or fail from some byte on.
  *
- * The clock is turned by waiting. What both sides said is
+ * The clock is turned by waiting: a millisecond, and what was waited for. What both sides said is
  * counted, in commands and in answers.
  */
 #ifndef RBT_PLAY_H
@@ -147,11 +147,11 @@ static inline int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 
 	must(n == 1 && (fds[0].events & POLLIN) != 0);
 	must(++p->waits < PLAY_WAITS);
+	p->now_us += 1000;
 	if ((fds[0].events & POLLOUT) != 0 || play_on(p))
 		return 1;
 	must(timeout_ms >= 0); /* or it would wait for ever */
-	/* Time goes by when nothing is waited for, too. */
-	p->now_us += timeout_ms > 0 ? (uint64_t)timeout_ms * 1000 : 1000;
+	p->now_us += (uint64_t)timeout_ms * 1000;
 	return 0;
 }
 

@@ -12,8 +12,11 @@
 #include "play.h"
 #include "verbs.h"
 
+/* A value that is announced and no longer than this gets its memory. */
+#define VALUE_MAX 20000
+
 /* What a call takes of its own, and for each byte that came. */
-#define MEMORY_OWN ((size_t)128 * 1024)
+#define MEMORY_OWN ((size_t)256 * 1024)
 #define MEMORY_BYTE ((size_t)64)
 
 static size_t use_bytes(const char *data, size_t len)
@@ -138,7 +141,7 @@ static void check_call(rb_client *client, rb_status status, rb_result *res,
 
 static void set_options(rb_options *o, input *in)
 {
-	static const size_t bounds[] = { 0, 1, 5, 100 };
+	static const size_t bounds[] = { VALUE_MAX, 1, 5, 100 };
 	unsigned how = take_byte(in);
 
 	rb_options_init(o);
@@ -151,7 +154,7 @@ static void set_options(rb_options *o, input *in)
 	o->on_chunk_arg = &play_now;
 	o->on_chunk = (how & 128) != 0 ? verbs_cancel : verbs_go_on;
 	/* Silence has to end; sending byte by byte takes less. */
-	o->timeout_ms = 20000;
+	o->timeout_ms = 10000;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

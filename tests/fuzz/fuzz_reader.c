@@ -182,10 +182,9 @@ static bool may_accept(const journal *j, size_t i)
 		return t->number > INT32_MAX;
 	case RBI_TOKEN_BULK:
 	case RBI_TOKEN_SIMPLE:
-	case RBI_TOKEN_ERROR:
 	case RBI_TOKEN_NIL_ARRAY:
 		return false;
-	default:
+	default: /* RESP3, an error in the form of a string among it */
 		return true;
 	}
 }

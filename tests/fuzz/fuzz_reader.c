@@ -5,10 +5,10 @@
  * Whole, in two parts and byte by byte, by the short way for runs and without
  * it, the same tokens come out. And they are those that hiredis's reader sees,
  * up to where the first of the two gives up. What one takes and the other does
- * not is known. Only hiredis takes a string that does not end with CRLF, which hiredis does not
- * look at; with hiredis 1.x the stricter forms of RESP3, and arrays past the
- * bounds of our reader. Only ours takes :+5 and :-0, deeper arrays, and with
- * hiredis 0.14 all of RESP3.
+ * not is known. Only hiredis takes a string that does not end with CRLF, which
+ * it does not look at, and with hiredis 1.x looser forms of RESP3 and arrays
+ * past the bounds of our reader. Only ours takes :+5 and :-0, deeper arrays,
+ * with hiredis 0.14 all of RESP3, and with 1.x a CR or LF in a simple string.
  */
 #include "journal.h"
 #include "oracle.h"
@@ -180,8 +180,11 @@ static bool may_accept(const journal *j, size_t i)
 		return *text == '+' || (t->len == 2 && t->number == 0);
 	case RBI_TOKEN_ARRAY:
 		return t->number > INT32_MAX;
-	case RBI_TOKEN_BULK:
 	case RBI_TOKEN_SIMPLE:
+		return HIREDIS_MAJOR >= 1 &&
+		       (memchr(text, '\r', t->len) != NULL ||
+			memchr(text, '\n', t->len) != NULL);
+	case RBI_TOKEN_BULK:
 	case RBI_TOKEN_NIL_ARRAY:
 		return false;
 	default: /* RESP3, an error in the form of a string among it */

@@ -86,8 +86,9 @@ version := $(major).$(call version_of,MINOR).$(call version_of,PATCH)
 
 lib_src := $(wildcard lib/*.c)
 support_src := $(wildcard tests/support/*.c)
-suites := unit live fault
+suites := unit live fault torture
 test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
+torture_src := $(filter-out $(test_src),$(wildcard tests/torture/*.c))
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_rest := $(filter-out $(fuzz_src),$(wildcard tests/fuzz/*.c))
 bench_main := $(wildcard tests/bench/demo.c tests/bench/bench.c)
@@ -96,8 +97,8 @@ examples := $(wildcard examples/*.c)
 formatted := $(wildcard $(header) lib/*.[ch] tests/*/*.[ch] examples/*.c)
 
 obj = $(patsubst %.c,$(out)/%.o,$1)
-objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(bench_src) \
-	$(bench_main) $(fuzz_src) $(fuzz_rest))
+objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(torture_src) \
+	$(bench_src) $(bench_main) $(fuzz_src) $(fuzz_rest))
 
 # The default variant is what gets installed, and stands directly in build/.
 lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
@@ -228,10 +229,12 @@ need-hiredis need-cmocka: need-%:
 
 # ----------------------------------------------------------------- checks --
 
-$(call obj,$(test_src)): | need-cmocka
+$(call obj,$(test_src) $(torture_src)): | need-cmocka
+$(filter $(out)/tests/torture/%,$(tests)): $(call obj,$(torture_src))
 $(tests): %: %.o $(support_lib) $(static_lib)
 	$(call say,LINK,$@)
-	$(quiet)$(link) -o $@ $^ $(cmocka_libs) $(program_libs)
+	$(quiet)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+		$(cmocka_libs) $(program_libs)
 
 static_checks := layers symbols header examples
 .PHONY: tests check check-layers check-symbols check-header check-examples
@@ -247,7 +250,11 @@ check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols,
 .PHONY: $(suites:%=check-%)
 $(suites:%=check-%): check-%: $(tests)
 	@tests/run.sh $(filter $(out)/tests/$*/%,$(tests))
-check-unit: ## the tests of tests/unit only; so check-live, check-fault
+check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture
+.PHONY: torture
+torture: $(tests) ## every allocation and system call fails, in longer calls
+	@RBT_TORTURE=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \
+		tests/run.sh $(filter $(out)/tests/torture/%,$(tests))
 
 check-layers: ## includes and calls keep to lib/LAYERS
 	@tests/check_layers.sh lib

@@ -55,6 +55,7 @@ typedef struct fault_line {
 	bool lied;
 	size_t calls[FAULT_CALLS];
 	size_t received; /* bytes */
+	size_t looks;	 /* polls in a row that did not wait */
 
 	/* Turned by a microsecond at each look; and by an hour when so many
 	 * bytes were received and there is nothing to send. 0: never. */

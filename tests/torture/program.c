@@ -37,6 +37,8 @@ static const scenario_table *const tables[] = {
 static struct program {
 	void (*fn)(torture *t);
 	rbt_live *live;
+	const torture_setting *settings;
+	size_t nsettings;
 	size_t points;
 	size_t least;
 	bool skipped;
@@ -84,9 +86,9 @@ static int end_test(void **state)
 	if (!t->passed && t->where[0] != '\0')
 		print_message("# went wrong at %s\n", t->where);
 	torture_clear(t);
+	torture_forget(t);
 	free(t->text);
-	free(t->untouched);
-	t->text = t->untouched = NULL;
+	t->text = NULL;
 	program.points += t->points;
 	return rbt_live_end((void **)&program.live);
 }
@@ -102,9 +104,20 @@ static void drop_fixture(rbt_live *live)
 	live->ctx = NULL;
 }
 
-static void test_scenario(void **state)
+static void run_setting(torture *t, const torture_setting *setting)
 {
 	const torture_point none = { .fail_at = 0 };
+
+	t->setting = *setting;
+	torture_forget(t);
+	/* Twice, so that a scenario that differs by itself is found out. */
+	assert_false(torture_run(t, &none));
+	assert_false(torture_run(t, &none));
+	program.fn(t);
+}
+
+static void test_scenario(void **state)
+{
 	torture *t = *state;
 
 	program.skipped = true;
@@ -112,10 +125,8 @@ static void test_scenario(void **state)
 	program.skipped = false;
 	t->scale = program_is_long() ? LONG_SCALE : 1;
 	t->stride = stride();
-	/* Twice, so that a scenario that differs by itself is found out. */
-	assert_false(torture_run(t, &none));
-	assert_false(torture_run(t, &none));
-	program.fn(t);
+	for (size_t i = 0; i < program.nsettings; i++)
+		run_setting(t, &program.settings[i]);
 	print_message("# %zu points\n", t->points);
 	t->passed = true;
 }
@@ -145,7 +156,14 @@ static void add_scenario(const scenario *s)
 	program.n++;
 }
 
-int program_main(int argc, char **argv, void (*fn)(torture *t), size_t least)
+/* Those where points are many come last. */
+static const torture_setting settings[] = { { 6, 3 },
+					    { 1, 16 },
+					    { 10, 1 },
+					    { 7, 0 } };
+
+int program_main(int argc, char **argv, void (*fn)(torture *t),
+		 size_t nsettings, size_t least)
 {
 	static const struct CMUnitTest last =
 		cmocka_unit_test(test_enough_points_were_reached);
@@ -153,6 +171,10 @@ int program_main(int argc, char **argv, void (*fn)(torture *t), size_t least)
 	int failed;
 
 	program.fn = fn;
+	program.settings = settings;
+	program.nsettings = program_is_long() ?
+				    sizeof(settings) / sizeof(settings[0]) :
+				    nsettings;
 	program.least = least;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < tables[i]->n; k++)

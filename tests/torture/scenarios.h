@@ -19,7 +19,9 @@ enum {
 	SCENARIO_BREAKS = 1u << 1, /* it ends with a broken context */
 	/* How the chunks are cut, or where it stops, depends on how the bytes
 	 * happen to arrive: runs may differ. */
-	SCENARIO_LOOSE = 1u << 2
+	SCENARIO_LOOSE = 1u << 2,
+	/* The server had closed the connection before. */
+	SCENARIO_CLOSED = 1u << 3
 };
 
 struct scenario {

@@ -121,6 +121,7 @@ static void prepare_closed(torture *t)
 {
 	scenario_load(t, KEYS, SCENARIO_VALUE);
 	t->ctx = rbt_live_unix(t->live);
+	rbt_want_pong(t->ctx);
 	close_idle(t);
 }
 
@@ -149,8 +150,9 @@ static const scenario clients[] = {
 	  prepare_user, run_connect, check_connect },
 	{ "own_client_whose_idle_connection_is_closed", RB_OK, SCENARIO_OWN,
 	  prepare_user, run_idle, check_idle },
-	{ "wrapped_context_that_was_closed", RB_ERR_IO, SCENARIO_BREAKS,
-	  prepare_closed, run_closed, check_closed },
+	{ "wrapped_context_that_was_closed", RB_ERR_IO,
+	  SCENARIO_BREAKS | SCENARIO_CLOSED, prepare_closed, run_closed,
+	  check_closed },
 };
 
 const scenario_table scenarios_clients = {

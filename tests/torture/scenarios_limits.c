@@ -108,6 +108,8 @@ static size_t answers_size(const torture *t)
 static void prepare_deadline(torture *t)
 {
 	assert_true(rbt_keys_init(&t->keys, "key:", KEYS * t->scale));
+	t->options.chunk_keys = CHUNK;
+	t->options.window = 3;
 	silent_peer.answers = 0;
 	scenario_peer(t, serve_silently, &silent_peer);
 	t->line.late_after = answers_size(t);
@@ -132,6 +134,7 @@ static int stop_at_third(void *arg, const rb_chunk *chunk)
 static void prepare_cancel(torture *t)
 {
 	scenario_load(t, KEYS, SCENARIO_VALUE);
+	t->options.chunk_keys = CHUNK;
 	t->options.window = 1;
 	t->options.on_chunk = stop_at_third;
 	t->options.on_chunk_arg = t;

@@ -60,9 +60,10 @@ static bool want_reply_as(const torture *t, size_t i, const char *text)
 /* The counter with this number, 0 if it is not there. */
 static long long counter(const torture *t, size_t i)
 {
-	char text[32];
+	char name[32], text[32];
 
-	rbt_ask(t->live->admin, text, sizeof(text), "GET c:%zu", i);
+	snprintf(name, sizeof(name), "c:%zu", i);
+	rbt_ask(t->live->admin, text, sizeof(text), "GET %s", name);
 	return strtoll(text, NULL, 10);
 }
 

@@ -205,6 +205,7 @@ static void prepare_sink(torture *t)
 {
 	prepare_keys(t);
 	t->options.window = 1;
+	t->options.chunk_keys = 6;
 	t->flow.stop_at = 20;
 }
 
@@ -282,9 +283,10 @@ static void check_commands(torture *t)
 {
 	check_stream(t);
 	for (size_t i = 0; i < entries(t); i += 3) {
-		char text[32];
+		char key[32], text[32];
 
-		rbt_ask(t->live->admin, text, sizeof(text), "GET key:%08zu", i);
+		snprintf(key, sizeof(key), "key:%08zu", i);
+		rbt_ask(t->live->admin, text, sizeof(text), "GET %s", key);
 		assert_true(text[0] == '\0' || strcmp(text, "1") == 0);
 		if (i < t->flow.taken && t->flow.statuses[i] == RB_OK)
 			assert_string_equal(text, "1");

@@ -14,5 +14,5 @@ static void fail_each_allocation(torture *t)
 
 int main(int argc, char **argv)
 {
-	return program_main(argc, argv, fail_each_allocation, 2000);
+	return program_main(argc, argv, fail_each_allocation, 4, 2000);
 }

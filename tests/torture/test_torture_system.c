@@ -26,5 +26,5 @@ static void fail_each_system_call(torture *t)
 
 int main(int argc, char **argv)
 {
-	return program_main(argc, argv, fail_each_system_call, 1500);
+	return program_main(argc, argv, fail_each_system_call, 2, 1500);
 }

@@ -29,6 +29,12 @@
 
 typedef struct scenario scenario;
 
+/* How a scenario cuts and sends, unless that is what it is about. */
+typedef struct torture_setting {
+	size_t chunk_keys;
+	size_t window;
+} torture_setting;
+
 /* What is done to a run; all 0: nothing. */
 typedef struct torture_point {
 	size_t fail_at; /* the n-th allocation fails ... */
@@ -70,6 +76,7 @@ typedef struct torture {
 	const scenario *scenario;
 	size_t scale;  /* 1; more makes the scenarios longer */
 	size_t stride; /* of the points */
+	torture_setting setting;
 	size_t points;
 	bool passed;
 
@@ -104,5 +111,8 @@ bool torture_run(torture *t, const torture_point *p);
 
 /* Frees what a run has left. */
 void torture_clear(torture *t);
+
+/* Forgets what the untouched run was like: the next one is of another kind. */
+void torture_forget(torture *t);
 
 #endif

@@ -6,6 +6,8 @@
 /* Of a row that are struck. */
 #define LOOKS 2
 
+#define PIECES 64
+
 #define HOUR_US ((uint64_t)3600 * 1000 * 1000)
 
 const fault fault_list[] = {
@@ -15,6 +17,7 @@ const fault fault_list[] = {
 	{ "send: ECONNRESET", FAULT_SEND, FAULT_ERROR, ECONNRESET, false },
 	{ "send: EPIPE", FAULT_SEND, FAULT_ERROR, EPIPE, false },
 	{ "send: ETIMEDOUT", FAULT_SEND, FAULT_ERROR, ETIMEDOUT, false },
+	{ "send: half, and the end", FAULT_SEND, FAULT_CUT, EPIPE, false },
 	{ "recv: EINTR", FAULT_RECV, FAULT_ERROR, EINTR, true },
 	{ "recv: EAGAIN", FAULT_RECV, FAULT_ERROR, EAGAIN, true },
 	{ "recv: one byte", FAULT_RECV, FAULT_SHORT, 1, true },
@@ -22,6 +25,7 @@ const fault fault_list[] = {
 	{ "recv: EPIPE", FAULT_RECV, FAULT_ERROR, EPIPE, false },
 	{ "recv: ETIMEDOUT", FAULT_RECV, FAULT_ERROR, ETIMEDOUT, false },
 	{ "recv: the end", FAULT_RECV, FAULT_ANSWER, 0, false },
+	{ "recv: half, and the end", FAULT_RECV, FAULT_CUT, 0, false },
 	{ "poll: EINTR", FAULT_POLL, FAULT_ERROR, EINTR, true },
 	{ "poll: EAGAIN", FAULT_POLL, FAULT_ERROR, EAGAIN, true },
 	{ "poll: ENOMEM", FAULT_POLL, FAULT_ERROR, ENOMEM, true },
@@ -30,6 +34,16 @@ const fault fault_list[] = {
 };
 
 const size_t fault_count = sizeof(fault_list) / sizeof(fault_list[0]);
+
+const fault *fault_cut_send(void)
+{
+	size_t i = 0;
+
+	while (fault_list[i].call != FAULT_SEND ||
+	       fault_list[i].way != FAULT_CUT)
+		i++;
+	return &fault_list[i];
+}
 
 static fault_line *line_now;
 
@@ -53,32 +67,49 @@ static void kill_line(int fd, int error)
 	(void)shutdown(fd, error == EPIPE ? SHUT_WR : SHUT_RDWR);
 }
 
-static ssize_t send_one_byte(int fd, const struct msghdr *msg, int flags)
+/* Sends no more than so many bytes. */
+static ssize_t send_part(int fd, const struct msghdr *msg, int flags,
+			 size_t most)
 {
-	struct iovec one = { NULL, 1 };
+	struct iovec iov[PIECES];
 	struct msghdr brief = *msg;
-	size_t i = 0;
+	size_t n = 0;
 
-	while (msg->msg_iov[i].iov_len == 0)
-		i++;
-	one.iov_base = msg->msg_iov[i].iov_base;
-	brief.msg_iov = &one;
-	brief.msg_iovlen = 1;
+	while (most > 0 && n < (size_t)msg->msg_iovlen && n < PIECES) {
+		iov[n] = msg->msg_iov[n];
+		if (iov[n].iov_len > most)
+			iov[n].iov_len = most;
+		most -= iov[n++].iov_len;
+	}
+	brief.msg_iov = iov;
+	brief.msg_iovlen = n;
 	return sendmsg(fd, &brief, flags);
+}
+
+static size_t size_of(const struct msghdr *msg)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < (size_t)msg->msg_iovlen; i++)
+		size += msg->msg_iov[i].iov_len;
+	return size;
 }
 
 static ssize_t line_send(int fd, const struct msghdr *msg, int flags)
 {
 	const fault *f = line_now->fault;
+	ssize_t n = -1;
 
 	if (!is_struck(FAULT_SEND))
 		return sendmsg(fd, msg, flags);
 	if (f->way == FAULT_SHORT)
-		return send_one_byte(fd, msg, flags);
+		return send_part(fd, msg, flags, 1);
+	if (f->way == FAULT_CUT)
+		n = send_part(fd, msg, flags, (size_of(msg) + 1) / 2);
 	if (!f->unseen)
 		kill_line(fd, f->number);
 	errno = f->number;
-	return -1;
+	return n;
 }
 
 /* A look ahead that is told to come back later sees nothing, where there may
@@ -92,23 +123,49 @@ static void note_lie(int fd, int flags)
 		line_now->lied = true;
 }
 
-static ssize_t line_recv(int fd, void *buf, size_t len, int flags)
+/* Half of what lies there; the rest is lost. */
+static ssize_t recv_half(int fd, void *buf, size_t len, int flags)
+{
+	ssize_t n = recv(fd, buf, len, MSG_PEEK | MSG_DONTWAIT);
+	char rest[4096];
+	int error;
+
+	n = recv(fd, buf, n > 1 ? (size_t)n / 2 : 1, flags);
+	error = errno;
+	(void)shutdown(fd, SHUT_RDWR);
+	while (recv(fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+		continue;
+	errno = error;
+	return n;
+}
+
+static ssize_t struck_recv(int fd, void *buf, size_t len, int flags)
 {
 	const fault *f = line_now->fault;
+
+	switch (f->way) {
+	case FAULT_ANSWER:
+		return f->number;
+	case FAULT_SHORT:
+		return recv(fd, buf, 1, flags);
+	case FAULT_CUT:
+		return recv_half(fd, buf, len, flags);
+	case FAULT_ERROR:
+		break;
+	}
+	note_lie(fd, flags);
+	errno = f->number;
+	return -1;
+}
+
+static ssize_t line_recv(int fd, void *buf, size_t len, int flags)
+{
+	bool peeks = (flags & MSG_PEEK) != 0;
 	ssize_t n;
 
-	if (is_struck(FAULT_RECV)) {
-		if (f->way == FAULT_ANSWER)
-			return 0;
-		if (f->way == FAULT_ERROR) {
-			note_lie(fd, flags);
-			errno = f->number;
-			return -1;
-		}
-		len = 1;
-	}
-	n = recv(fd, buf, len, flags);
-	if (n > 0 && (flags & MSG_PEEK) == 0)
+	n = is_struck(FAULT_RECV) ? struck_recv(fd, buf, len, flags) :
+				    recv(fd, buf, len, flags);
+	if (n > 0 && !peeks)
 		line_now->received += (size_t)n;
 	return n;
 }

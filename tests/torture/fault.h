@@ -29,6 +29,7 @@ typedef enum fault_call {
 typedef enum fault_way {
 	FAULT_ERROR,  /* it fails with the number as its errno */
 	FAULT_SHORT,  /* it moves one byte */
+	FAULT_CUT,    /* it moves half of what it could, the last that moves */
 	FAULT_ANSWER, /* it does nothing and answers the number */
 } fault_way;
 
@@ -42,6 +43,9 @@ typedef struct fault {
 
 extern const fault fault_list[];
 extern const size_t fault_count;
+
+/* The one that cuts a command in two. */
+const fault *fault_cut_send(void);
 
 typedef struct fault_line {
 	/* NULL: none. The at-th of its calls (from 1) goes wrong, and every

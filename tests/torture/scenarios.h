@@ -75,6 +75,9 @@ bool torture_called(torture *t, rb_status status);
 /* Nothing went wrong, as far as the call can tell. */
 bool torture_whole(const torture *t);
 
+/* An entry that was not answered may have this status. */
+bool torture_may_be(const torture *t, rb_status status);
+
 /* Entry i was answered, and its value or reply is to be looked at. False: it
  * failed, in a way that goes with what was done. */
 bool torture_answered(const torture *t, const rb_result *res, size_t i);

@@ -196,6 +196,38 @@ static void check_value_bytes(torture *t)
 	}
 }
 
+/* A value to be written that is too long is found before anything is sent. */
+static void prepare_pairs(torture *t)
+{
+	rbt_pairs_init(&t->pairs, "key:", KEYS * t->scale, SCENARIO_VALUE);
+	t->options.max_value_bytes = SCENARIO_VALUE;
+	t->pairs.lens[t->pairs.n - 1] = 0;
+	t->pairs.values[t->pairs.n - 1] = "";
+	t->pairs.values[20] = t->pairs.bytes;
+	t->pairs.lens[20] = SCENARIO_VALUE + 1;
+}
+
+static void run_mset(torture *t)
+{
+	const rbt_pairs *p = &t->pairs;
+
+	if (torture_wrap(t))
+		torture_called(t,
+			       rb_mset_chunked(t->rb, p->keys.keys,
+					       p->keys.lens, p->values, p->lens,
+					       p->n, NULL, torture_out(t)));
+}
+
+static void check_nothing(torture *t)
+{
+	redisReply *held = torture_ask(t, "MGET", NULL, &t->pairs.keys);
+
+	assert_null(t->calls[0].res);
+	for (size_t i = 0; i < held->elements; i++)
+		assert_int_equal(held->element[i]->type, REDIS_REPLY_NIL);
+	freeReplyObject(held);
+}
+
 /* ------------------------------------------------------------------------ */
 
 static const scenario limits[] = {
@@ -207,6 +239,8 @@ static const scenario limits[] = {
 	  prepare_result_bytes, run_mget, check_result_bytes },
 	{ "mget_with_values_above_max_value_bytes", RB_ERR_PARTIAL, 0,
 	  prepare_value_bytes, run_mget, check_value_bytes },
+	{ "mset_of_a_value_above_max_value_bytes", RB_ERR_LIMIT, 0,
+	  prepare_pairs, run_mset, check_nothing },
 };
 
 const scenario_table scenarios_limits = { limits,

@@ -49,7 +49,8 @@ typedef enum torture_kind {
 	TORTURE_UNTOUCHED,
 	TORTURE_UNSEEN, /* the call must not have noticed */
 	TORTURE_MEMORY,
-	TORTURE_BREAK /* the connection has ended */
+	TORTURE_BREAK, /* the connection has ended */
+	TORTURE_BOTH
 } torture_kind;
 
 /* One call of the library, by a scenario. */

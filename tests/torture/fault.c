@@ -18,6 +18,7 @@ const fault fault_list[] = {
 	{ "send: EPIPE", FAULT_SEND, FAULT_ERROR, EPIPE, false },
 	{ "send: ETIMEDOUT", FAULT_SEND, FAULT_ERROR, ETIMEDOUT, false },
 	{ "send: half, and the end", FAULT_SEND, FAULT_CUT, EPIPE, false },
+	{ "send: half, and a reset", FAULT_SEND, FAULT_CUT, ECONNRESET, false },
 	{ "recv: EINTR", FAULT_RECV, FAULT_ERROR, EINTR, true },
 	{ "recv: EAGAIN", FAULT_RECV, FAULT_ERROR, EAGAIN, true },
 	{ "recv: one byte", FAULT_RECV, FAULT_SHORT, 1, true },
@@ -40,7 +41,8 @@ const fault *fault_cut_send(void)
 	size_t i = 0;
 
 	while (fault_list[i].call != FAULT_SEND ||
-	       fault_list[i].way != FAULT_CUT)
+	       fault_list[i].way != FAULT_CUT ||
+	       fault_list[i].number != ECONNRESET)
 		i++;
 	return &fault_list[i];
 }
@@ -183,6 +185,7 @@ static bool is_one_more_look(int timeout_ms)
 static int line_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	const fault *f = line_now->fault;
+	int ready;
 
 	if (!is_one_more_look(timeout_ms) && is_struck(FAULT_POLL)) {
 		errno = f->way == FAULT_ERROR ? f->number : 0;
@@ -193,7 +196,10 @@ static int line_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 		line_now->now_us += HOUR_US;
 		return 0;
 	}
-	return poll(fds, n, timeout_ms);
+	ready = poll(fds, n, timeout_ms);
+	if (ready == 0 && timeout_ms > 0)
+		line_now->now_us += (uint64_t)timeout_ms * 1000;
+	return ready;
 }
 
 static uint64_t line_now_us(void *arg)

@@ -44,7 +44,7 @@ typedef struct fault {
 extern const fault fault_list[];
 extern const size_t fault_count;
 
-/* The one that cuts a command in two. */
+/* The one that cuts a command in two and loses the answers to it. */
 const fault *fault_cut_send(void);
 
 typedef struct fault_line {
@@ -61,7 +61,8 @@ typedef struct fault_line {
 	size_t received; /* bytes */
 	size_t looks;	 /* polls in a row that did not wait */
 
-	/* Turned by a microsecond at each look; and by an hour when so many
+	/* Turned by a microsecond at each look, and by what poll has waited in
+	 * vain; and by an hour when so many
 	 * bytes were received and there is nothing to send. 0: never. */
 	uint64_t now_us;
 	size_t late_after;

@@ -182,6 +182,16 @@ static bool is_one_more_look(int timeout_ms)
 	return l->looks > LOOKS;
 }
 
+/* The deadline does not pass on a connection that was made to end: which of
+ * the two is told would hang on what came first. */
+static bool is_late(void)
+{
+	const fault_line *l = line_now;
+
+	return l->late_after > 0 && l->received >= l->late_after &&
+	       (!l->hit || l->fault->unseen);
+}
+
 static int line_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	const fault *f = line_now->fault;
@@ -191,8 +201,7 @@ static int line_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 		errno = f->way == FAULT_ERROR ? f->number : 0;
 		return f->way == FAULT_ERROR ? -1 : f->number;
 	}
-	if (line_now->late_after > 0 && fds->events == POLLIN &&
-	    line_now->received >= line_now->late_after) {
+	if (fds->events == POLLIN && is_late()) {
 		line_now->now_us += HOUR_US;
 		return 0;
 	}

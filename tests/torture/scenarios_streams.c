@@ -103,7 +103,7 @@ static int take_values(void *arg, size_t first, const rb_slice *keys,
 			want_value(first + i, &values[i]);
 		else
 			assert_null(values[i].data);
-		t->flow.statuses[first + i] = (signed char)statuses[i];
+		t->flow.statuses[first + i] = (int)statuses[i];
 	}
 	t->flow.taken += n;
 	return go_on(&t->flow);
@@ -120,7 +120,7 @@ static int take_replies(void *arg, size_t first,
 	for (size_t i = 0; i < n; i++) {
 		char *printed;
 
-		t->flow.statuses[first + i] = (signed char)statuses[i];
+		t->flow.statuses[first + i] = (int)statuses[i];
 		if (!replies[i]) {
 			assert_int_not_equal(statuses[i], RB_OK);
 			continue;
@@ -142,8 +142,7 @@ static int note_chunk(void *arg, const rb_chunk *chunk)
 
 	for (size_t i = 0; i < chunk->count; i++) {
 		assert_int_equal(t->flow.outcomes[chunk->first + i], -1);
-		t->flow.outcomes[chunk->first + i] =
-			(signed char)chunk->outcome;
+		t->flow.outcomes[chunk->first + i] = (int)chunk->outcome;
 	}
 	t->flow.told += chunk->count;
 	return 0;

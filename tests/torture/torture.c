@@ -359,7 +359,8 @@ static void begin(torture *t)
 static torture_kind kind_of(const torture *t, const torture_point *p)
 {
 	bool memory = p->fail_at > 0 && t->count.asked >= p->fail_at;
-	bool unseen = t->line.hit && p->fault->unseen && !t->line.lied;
+	bool unseen =
+		t->line.hit && p->fault && p->fault->unseen && !t->line.lied;
 
 	if (t->line.hit && !unseen)
 		return memory ? TORTURE_BOTH : TORTURE_BREAK;

@@ -68,8 +68,8 @@ typedef struct torture_flow {
 	char key[40];
 	char value[64];
 	const char *argv[3];
-	signed char statuses[2000]; /* of entry i, as taken */
-	signed char outcomes[2000]; /* of entry i, as told; -1: not told */
+	int statuses[2000]; /* of entry i, as taken */
+	int outcomes[2000]; /* of entry i, as told; -1: not told */
 } torture_flow;
 
 typedef struct torture {

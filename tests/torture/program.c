@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { MOST_SCENARIOS = 64, MOST_POINTS = 100000, LONG_SCALE = 4 };
+enum { MOST_SCENARIOS = 64, MOST_POINTS = 100000, LONG_SCALE = 2 };
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

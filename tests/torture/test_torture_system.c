@@ -3,6 +3,12 @@
  */
 #include "program.h"
 
+/* From how many calls on it strikes again and again. */
+static size_t again(void)
+{
+	return program_is_long() ? 10 : 1;
+}
+
 /* Those that must not be seen come one after another, too. */
 static void fail_each_system_call(torture *t)
 {
@@ -15,12 +21,8 @@ static void fail_each_system_call(torture *t)
 		if (!p.fault->unseen)
 			continue;
 		p.fault_on = true;
-		if (program_is_long()) {
-			program_count(t, &p, &p.fault_at);
-		} else {
-			p.fault_at = 1;
+		for (p.fault_at = 1; p.fault_at <= again(); p.fault_at++)
 			(void)torture_run(t, &p);
-		}
 	}
 }
 

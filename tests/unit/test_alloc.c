@@ -202,6 +202,20 @@ static void test_wiping_leaves_zeros_and_stops_at_the_end(void **state)
 	rbi_alloc_wipe(NULL, 0);
 }
 
+static void test_an_array_of_nothing_does_not_overflow(void **state)
+{
+	rbt_count count;
+	void *ptr;
+
+	(void)state;
+	rbt_count_init(&count);
+	ptr = rbi_alloc_array(&count.allocator, NULL, SIZE_MAX, 0);
+	assert_int_equal(count.asked, 1);
+	assert_int_equal(count.live_bytes, 0);
+	rbi_free(&count.allocator, ptr);
+	assert_int_equal(count.live_blocks, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +232,7 @@ int main(void)
 		cmocka_unit_test(
 			test_freeing_null_does_not_reach_the_allocator),
 		cmocka_unit_test(test_wiping_leaves_zeros_and_stops_at_the_end),
+		cmocka_unit_test(test_an_array_of_nothing_does_not_overflow),
 	};
 
 	return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);

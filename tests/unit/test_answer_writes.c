@@ -88,6 +88,11 @@ static const row rows[] = {
 	{ "tx: aborted", TX_OK_(2), "+OK\r\n-OOM no\r\n-EXECABORT because\r\n",
 	  DONE, RB_ERR_SERVER, RB_REJECTED, "? ?",
 	  "EXECABORT because (OOM no)" },
+	{ "tx: an EXEC that fails by itself", TX_OK_(2),
+	  "+OK\r\n" Q "-OOM at last\r\n", DONE, RB_ERR_SERVER, RB_REJECTED,
+	  "? ?", "OOM at last" },
+	{ "tx: an EXEC of a number", TX_ANY_(1), "+OK\r\n" Q ":1\r\n", BROKEN,
+	  RB_OK, RB_ANSWERED, "?", "an array" },
 	{ "tx: watch", TX_OK_(2), "+OK\r\n" Q "*-1\r\n", DONE, RB_ERR_SERVER,
 	  RB_REJECTED, "? ?", "watched key" },
 	{ "tx: watch in RESP3", TX_OK_(2), "+OK\r\n" Q "_\r\n", DONE,
@@ -312,6 +317,11 @@ static void test_errors_of_the_connection_route_the_batch(void **state)
 		{ { "", TX_ANY_(1), "-ERR nested\r\n:1\r\n*0\r\n", DONE,
 		    RB_ERR_SERVER, RB_UNKNOWN, "?", "nested" },
 		  RBI_ROUTE_STOP },
+		/* What closes the connection goes on doing so. */
+		{ { "", TX_ANY_(1),
+		    "-ERR Protocol error: x\r\n-ERR y\r\n-ERR z\r\n", DONE,
+		    RB_ERR_SERVER, RB_UNKNOWN, "?", "Protocol error" },
+		  RBI_ROUTE_CLOSE },
 	};
 	size_t i;
 

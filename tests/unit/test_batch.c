@@ -179,6 +179,32 @@ static void test_the_first_bad_entry_is_the_one_that_is_told(void **state)
 	check_refused(&b, "keys[1] is NULL");
 }
 
+static void test_a_command_of_too_many_arguments_is_refused_unread(void **state)
+{
+	const char *argv[] = { "DEL" };
+	rb_command command = { 1048577, argv, NULL };
+	rbi_batch b = { .form = RBI_FORM_COMMANDS,
+			.shape = RBI_SHAPE_REPLIES,
+			.commands = &command,
+			.n = 1 };
+
+	(void)state;
+	check_refused(&b, "commands[0] has more than 1,048,576 arguments");
+	command.argc = 1;
+	check_taken(&b);
+}
+
+static void test_the_long_way_to_a_keys_size_is_the_short_one(void **state)
+{
+	rbi_batch b = mget(keys, lens, 3);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rbi_batch_whole_entry_size(&b, i),
+				 rbi_batch_entry_size(&b, i));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +222,10 @@ int main(void)
 		cmocka_unit_test(test_a_bad_hash_key_is_named),
 		cmocka_unit_test(
 			test_the_first_bad_entry_is_the_one_that_is_told),
+		cmocka_unit_test(
+			test_a_command_of_too_many_arguments_is_refused_unread),
+		cmocka_unit_test(
+			test_the_long_way_to_a_keys_size_is_the_short_one),
 	};
 
 	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);

@@ -60,6 +60,17 @@ static void test_sums_saturate(void **state)
 	assert_int_equal(rbi_add_sat(SIZE_MAX, SIZE_MAX), SIZE_MAX);
 }
 
+static void test_what_cannot_be_printed_is_an_empty_text(void **state)
+{
+	/* No character of the C locale. */
+	static const wchar_t odd[] = { 0x20ac, 0 };
+	char buf[16] = "before";
+
+	(void)state;
+	rbi_print(buf, sizeof(buf), "%ls", odd);
+	assert_string_equal(buf, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -69,6 +80,7 @@ int main(void)
 		cmocka_unit_test(test_print_formats),
 		cmocka_unit_test(test_least_and_greatest),
 		cmocka_unit_test(test_sums_saturate),
+		cmocka_unit_test(test_what_cannot_be_printed_is_an_empty_text),
 	};
 
 	return cmocka_run_group_tests_name("internal", tests, NULL, NULL);

@@ -320,6 +320,24 @@ static void test_any_order_of_appends_and_writes_keeps_the_bytes(void **state)
 		run_random(seed);
 }
 
+static void test_a_borrow_may_be_the_last_that_waits(void **state)
+{
+	char all[16];
+	fixture f;
+	char *p;
+
+	(void)state;
+	begin(&f);
+	p = rbi_outbuf_reserve(&f.out, 1, 1);
+	assert_non_null(p);
+	*p++ = '<';
+	rbi_outbuf_wrote(&f.out, p);
+	rbi_outbuf_borrow(&f.out, LIT("BORROWED"));
+	assert_int_equal(drain_all(&f, all, 3, PIECES), 9);
+	assert_memory_equal(all, "<BORROWED", 9);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_impossible_sizes_are_refused),
 		cmocka_unit_test(
 			test_any_order_of_appends_and_writes_keeps_the_bytes),
+		cmocka_unit_test(test_a_borrow_may_be_the_last_that_waits),
 	};
 
 	return cmocka_run_group_tests_name("outbuf", tests, NULL, NULL);

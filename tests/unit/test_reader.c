@@ -646,6 +646,137 @@ static void test_each_kind_has_words(void **state)
 				    cases[i].want);
 }
 
+/* ------------------------------------------------------------------ run -- */
+
+/* A run takes nothing of what is not quite a string or a nil, however close
+ * it comes; there is always enough behind it. */
+static void test_a_run_leaves_alone_what_it_does_not_know(void **state)
+{
+	static const char *const odd[] = {
+		"$-2\r\n",	   "$-1x\n",	 "$-1\rx",     "$+1\r\n",
+		"$x1\r\n",	   "$-x1\r\n",	 "$0\r\n",     "$1x\na\r\n",
+		"$1\rxa\r\n",	   "$1\r\nax\n", "$1\r\na\rx", "$11\rxa\r\n",
+		"$1234567890\r\n", "+OK\r\n",	 ":1\r\n",     "_\r\n",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(odd); i++) {
+		char bytes[64];
+		char *data = NULL;
+		size_t len = 0;
+		rbi_run run = { .pos = bytes, .left = 9, .max_value = 100 };
+
+		snprintf(bytes, sizeof(bytes), "%s$20\r\n%020d\r\n", odd[i], 0);
+		run.end = bytes + strlen(bytes);
+		if (rbi_run_next(&run, &data, &len))
+			fail_msg("%s was taken", odd[i]);
+		assert_ptr_equal(run.pos, bytes);
+		assert_int_equal(run.left, 9);
+	}
+}
+
+static void test_a_run_is_only_inside_of_an_answer(void **state)
+{
+	static const struct {
+		const char *bytes;
+		bool open;
+	} rows[] = {
+		{ "", false },
+		{ "*2\r\n", true },
+		{ "*2\r\n*2\r\n", true },
+		{ ">2\r\n", false },
+		{ "*1\r\n|1\r\n", false },
+		{ "*2\r\n$500\r\n", false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rows); i++) {
+		transcript t;
+
+		transcript_init(&t, 100, false);
+		transcript_feed(&t, rows[i].bytes, strlen(rows[i].bytes));
+		if (rbi_reader_in_run(&t.reader) != rows[i].open)
+			fail_msg("%s", rows[i].bytes);
+		transcript_fini(&t);
+	}
+}
+
+static void test_only_a_push_may_be_cut_between_answers(void **state)
+{
+	static const struct {
+		const char *bytes;
+		bool between;
+		bool idle;
+	} rows[] = {
+		{ "", true, true },
+		{ "+OK\r\n", true, true },
+		{ "+OK\r\n>", true, false },
+		{ "|", true, false },
+		{ ">2\r\n+a\r\n", true, false },
+		{ "|1\r\n+a\r\n", true, false },
+		{ "$", false, false },
+		{ "*2\r\n", false, false },
+		{ "*2\r\n:1\r\n", false, false },
+		{ "$500\r\nabc", false, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rows); i++) {
+		transcript t;
+
+		transcript_init(&t, 100, false);
+		transcript_feed(&t, rows[i].bytes, strlen(rows[i].bytes));
+		if (rbi_reader_between(&t.reader) != rows[i].between ||
+		    rbi_reader_idle(&t.reader) != rows[i].idle)
+			fail_msg("%s", rows[i].bytes);
+		transcript_fini(&t);
+	}
+}
+
+static void test_numbers_are_told_from_what_only_begins_like_them(void **state)
+{
+	static const reader_case cases[] = {
+		{ "signed big", LIT("(+12\r\n"), "big:+12@0! idle" },
+		{ "big of a sign", LIT("(+\r\n"), "broken" },
+		{ "big of nothing", LIT("(\r\n"), "broken" },
+		{ "big with a letter", LIT("(1a\r\n"), "broken" },
+		{ "big below 0", LIT("(1/\r\n"), "broken" },
+		{ "double of nothing", LIT(",\r\n"), "broken" },
+		{ "double with a letter", LIT(",1x\r\n"), "broken" },
+	};
+	char line[400];
+	transcript t;
+
+	(void)state;
+	read_cases(cases, N_OF(cases), MAX_VALUE);
+	snprintf(line, sizeof(line), ",%0326d\r\n", 1);
+	transcript_init(&t, MAX_VALUE, false);
+	transcript_feed(&t, line, strlen(line));
+	assert_string_equal(transcript_end(&t), "broken");
+	transcript_fini(&t);
+}
+
+static void test_a_dropped_string_must_end_as_any_other(void **state)
+{
+	static const reader_case cases[] = {
+		{ "fine", LIT("$4\r\nabcd\r\n"), "long:4@0! idle" },
+		{ "no CR", LIT("$4\r\nabcdx\n"), "broken" },
+		{ "no LF", LIT("$4\r\nabcd\rx"), "broken" },
+	};
+
+	(void)state;
+	read_cases(cases, N_OF(cases), 3);
+}
+
+static void test_a_kind_that_is_none_has_a_word_too(void **state)
+{
+	(void)state;
+	assert_string_equal(rbi_token_text((rbi_token_kind)99), "something");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -673,6 +804,13 @@ int main(void)
 		cmocka_unit_test(test_a_dropped_string_takes_no_room),
 		cmocka_unit_test(test_values_stay_where_they_were_received),
 		cmocka_unit_test(test_each_kind_has_words),
+		cmocka_unit_test(test_a_run_leaves_alone_what_it_does_not_know),
+		cmocka_unit_test(test_a_run_is_only_inside_of_an_answer),
+		cmocka_unit_test(test_only_a_push_may_be_cut_between_answers),
+		cmocka_unit_test(
+			test_numbers_are_told_from_what_only_begins_like_them),
+		cmocka_unit_test(test_a_dropped_string_must_end_as_any_other),
+		cmocka_unit_test(test_a_kind_that_is_none_has_a_word_too),
 	};
 
 	return cmocka_run_group_tests_name("reader", tests, NULL, NULL);

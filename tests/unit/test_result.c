@@ -394,6 +394,50 @@ static void test_freeing_gives_back_everything(void **state)
 	assert_int_equal(count.live_blocks, 0);
 }
 
+static void test_an_entry_without_a_report_has_no_message(void **state)
+{
+	rb_result *res = new_result(2, 1);
+
+	(void)state;
+	add(res, 0, 1)->message = "lost";
+	assert_string_equal(rb_result_message(res, 0), "lost");
+	assert_string_equal(rb_result_message(res, 1), "");
+	rb_result_free(res);
+}
+
+/* What a stream tells its sink, and a result its reader. */
+static void test_each_state_of_an_entry_has_a_status_and_an_outcome(
+	void **state)
+{
+	static const struct {
+		rbi_state state;
+		rb_status status;
+		rb_outcome outcome;
+	} rows[] = {
+		{ RBI_STATE_UNSET, RB_ERR_IO, RB_UNKNOWN },
+		{ RBI_STATE_VALUE, RB_OK, RB_ANSWERED },
+		{ RBI_STATE_NIL, RB_OK, RB_ANSWERED },
+		{ RBI_STATE_DONE, RB_OK, RB_ANSWERED },
+		{ RBI_STATE_UNMET, RB_OK, RB_REJECTED },
+		{ RBI_STATE_REPLY, RB_OK, RB_ANSWERED },
+		{ RBI_STATE_ERROR, RB_ERR_SERVER, RB_REJECTED },
+		{ RBI_STATE_REPLY_ERROR, RB_ERR_SERVER, RB_REJECTED },
+		{ RBI_STATE_SHAPE, RB_ERR_PROTOCOL, RB_ANSWERED },
+		{ RBI_STATE_LONG, RB_ERR_LIMIT, RB_ANSWERED },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rows); i++) {
+		rbi_entry e = { NULL, 0 };
+
+		rbi_entry_set(&e, rows[i].state, "text", 4);
+		assert_status(rbi_entry_status(&e, RB_ERR_IO), rows[i].status);
+		assert_outcome(rbi_entry_outcome(&e, RB_UNKNOWN),
+			       rows[i].outcome);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +464,9 @@ int main(void)
 		cmocka_unit_test(test_stats_are_copied),
 		cmocka_unit_test(test_stats_of_other_sizes_are_judged),
 		cmocka_unit_test(test_freeing_gives_back_everything),
+		cmocka_unit_test(test_an_entry_without_a_report_has_no_message),
+		cmocka_unit_test(
+			test_each_state_of_an_entry_has_a_status_and_an_outcome),
 	};
 
 	return cmocka_run_group_tests_name("result", tests, NULL, NULL);

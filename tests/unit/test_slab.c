@@ -225,6 +225,81 @@ static void test_slabs_can_be_used_again_after_the_end(void **state)
 	end(&f);
 }
 
+static void test_without_a_slab_there_is_none_to_keep(void **state)
+{
+	fixture f;
+
+	(void)state;
+	begin(&f);
+	rbi_slabs_keep_newest(&f.slabs);
+	rbi_slabs_reset(&f.slabs);
+	assert_null(f.slabs.newest);
+	assert_false(rbi_slabs_warm(&f.slabs, 1000000));
+	assert_int_equal(f.count.asked, 0);
+	end(&f);
+}
+
+static void test_resetting_keeps_the_newest_slab_alone_and_empty(void **state)
+{
+	fixture f;
+	rbi_slab *newest;
+
+	(void)state;
+	begin(&f);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, 10), RB_OK);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, room(&f) + 1), RB_OK);
+	use(&f, "0123456789", 10);
+	newest = f.slabs.newest;
+	assert_int_equal(f.count.live_blocks, 2);
+	rbi_slabs_reset(&f.slabs);
+	assert_ptr_equal(f.slabs.newest, newest);
+	assert_int_equal(newest->len, 0);
+	assert_int_equal(f.count.live_blocks, 1);
+	end(&f);
+}
+
+/* Warms until nothing is left to do. */
+static void warm(fixture *f, size_t ahead)
+{
+	size_t steps = 0;
+
+	while (rbi_slabs_warm(&f->slabs, ahead))
+		assert_true(++steps < 1000);
+}
+
+static void test_a_spare_slab_is_used_if_it_is_large_enough(void **state)
+{
+	fixture f;
+	rbi_slab *spare;
+
+	(void)state;
+	begin(&f);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, 10), RB_OK);
+	warm(&f, room(&f) + 100);
+	spare = f.slabs.spare;
+	assert_non_null(spare);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, spare->cap + 1), RB_OK);
+	assert_ptr_equal(f.slabs.spare, spare);
+	assert_ptr_not_equal(f.slabs.newest, spare);
+	use(&f, "x", 1);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, room(&f) + 1), RB_OK);
+	end(&f);
+}
+
+static void test_without_memory_for_a_spare_slab_nothing_is_warmed(void **state)
+{
+	fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_status(rbi_slabs_extend(&f.slabs, 0, 10), RB_OK);
+	f.count.fail_at = f.count.asked + 1;
+	f.count.fail_on = 1;
+	warm(&f, room(&f) + 100);
+	assert_null(f.slabs.spare);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +314,13 @@ int main(void)
 		cmocka_unit_test(test_objects_are_aligned_and_apart),
 		cmocka_unit_test(test_copies_live_until_the_end),
 		cmocka_unit_test(test_slabs_can_be_used_again_after_the_end),
+		cmocka_unit_test(test_without_a_slab_there_is_none_to_keep),
+		cmocka_unit_test(
+			test_resetting_keeps_the_newest_slab_alone_and_empty),
+		cmocka_unit_test(
+			test_a_spare_slab_is_used_if_it_is_large_enough),
+		cmocka_unit_test(
+			test_without_memory_for_a_spare_slab_nothing_is_warmed),
 	};
 
 	return cmocka_run_group_tests_name("slab", tests, NULL, NULL);

@@ -685,6 +685,100 @@ static void test_closing_an_own_context_hangs_up(void **state)
 	pair_close_peer(&p);
 }
 
+static void test_a_context_without_a_descriptor_is_not_connected(void **state)
+{
+	pair p;
+	int fd;
+
+	(void)state;
+	pair_init(&p);
+	fd = p.ctx->fd;
+	p.ctx->fd = -1;
+	check_refused(p.ctx, "not connected");
+	assert_int_equal(rbi_transport_timeout_ms(p.ctx), 0);
+	p.ctx->fd = fd;
+	pair_fini(&p);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void test_a_context_that_moves_its_bytes_itself_is_unsupported(
+	void **state)
+{
+	const char *problem = NULL;
+	int layer;
+	pair p;
+
+	(void)state;
+	pair_init(&p);
+	p.ctx->privctx = &layer;
+	assert_status(rbi_transport_check(p.ctx, &problem), RB_ERR_UNSUPPORTED);
+	assert_non_null(strstr(problem, "TLS"));
+	p.ctx->privctx = NULL;
+	pair_fini(&p);
+}
+#endif
+
+/* As a context is whose buffers were given up for lack of memory. */
+static void test_a_context_without_buffers_has_nothing_waiting(void **state)
+{
+	const char *problem;
+	redisReader *reader;
+	rbi_transport t;
+	char *obuf;
+	pair p;
+
+	(void)state;
+	pair_init(&p);
+	obuf = p.ctx->obuf;
+	reader = p.ctx->reader;
+	p.ctx->obuf = NULL;
+	p.ctx->reader = NULL;
+	assert_status(take(&t, &p, &problem), RB_OK);
+	p.ctx->obuf = obuf;
+	p.ctx->reader = reader;
+	pair_fini(&p);
+}
+
+static void test_a_reply_that_was_not_fetched_is_the_callers(void **state)
+{
+	void *reply = NULL;
+	pair p;
+
+	(void)state;
+	pair_init(&p);
+	/* All bytes are taken, and the aggregate still wants an element. */
+	assert_int_equal(redisReaderFeed(p.ctx->reader, LIT("*1\r\n")),
+			 REDIS_OK);
+	assert_int_equal(redisReaderGetReply(p.ctx->reader, &reply), REDIS_OK);
+	assert_null(reply);
+	check_busy(&p, "unread");
+	assert_int_equal(redisReaderFeed(p.ctx->reader, LIT(":1\r\n")),
+			 REDIS_OK);
+	assert_int_equal(redisReaderGetReply(p.ctx->reader, &reply), REDIS_OK);
+	freeReplyObject(reply);
+	/* What hiredis keeps of a reply that it could not hand over. */
+	p.ctx->reader->reply = &p;
+	check_busy(&p, "unread");
+	p.ctx->reader->reply = NULL;
+	pair_fini(&p);
+}
+
+static void test_a_unix_context_without_a_path_has_a_name_too(void **state)
+{
+	char buf[64];
+	pair p;
+	int type;
+
+	(void)state;
+	pair_init(&p);
+	type = (int)p.ctx->connection_type;
+	p.ctx->connection_type = REDIS_CONN_UNIX;
+	rbi_transport_node(p.ctx, buf, sizeof(buf));
+	assert_non_null(strstr(buf, "descriptor"));
+	p.ctx->connection_type = type;
+	pair_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -725,6 +819,18 @@ int main(void)
 		cmocka_unit_test(test_errors_have_the_systems_words),
 		cmocka_unit_test(test_closing_nothing_is_fine),
 		cmocka_unit_test(test_closing_an_own_context_hangs_up),
+		cmocka_unit_test(
+			test_a_context_without_a_descriptor_is_not_connected),
+#if HIREDIS_MAJOR >= 1
+		cmocka_unit_test(
+			test_a_context_that_moves_its_bytes_itself_is_unsupported),
+#endif
+		cmocka_unit_test(
+			test_a_context_without_buffers_has_nothing_waiting),
+		cmocka_unit_test(
+			test_a_reply_that_was_not_fetched_is_the_callers),
+		cmocka_unit_test(
+			test_a_unix_context_without_a_path_has_a_name_too),
 	};
 
 	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);

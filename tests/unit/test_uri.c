@@ -183,6 +183,7 @@ static void test_known_schemes_that_are_not_built_are_unsupported(void **state)
 		{ "rediss://h", "TLS" },
 		{ "REDISS://h", "TLS" },
 		{ "redis+cluster://h1:1,h2:2", "cluster" },
+		{ "rediss+cluster://h", "cluster" },
 	};
 	size_t i;
 

@@ -45,6 +45,9 @@ V = 0
 # How long make fuzz runs each target, and how many of them at a time.
 FUZZ_SECONDS = 60
 FUZZ_JOBS = 2
+# What percentage of lib/ the tests must reach.
+COVERAGE_LINES = 95
+COVERAGE_BRANCHES = 90
 
 # The usual names, from the command line or the environment.
 CFLAGS ?= $(optimise_$(VARIANT))
@@ -65,7 +68,8 @@ variant_release =
 variant_asan = -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 variant_tsan = -fsanitize=thread -fno-omit-frame-pointer
-variant_coverage = --coverage
+# Threads of the tests count in the same places.
+variant_coverage = --coverage -fprofile-update=atomic
 variant_fuzz = $(variant_asan) -fsanitize=fuzzer-no-link
 
 ifeq ($(origin variant_$(VARIANT)),undefined)
@@ -156,6 +160,8 @@ program_libs = $(hiredis_libs) $(call runpath,$(hiredis_libs)) -lpthread
 
 # Private, or it would reach the library's objects too: they are prerequisites.
 $(out)/tests/%: private includes = -Ilib -Itests/support $(cmocka_flags)
+
+gcov = $(if $(findstring clang,$(CC)),llvm-cov gcov,gcov)
 
 # The scripts ask for these.
 export CC CXX PKG_CONFIG V
@@ -255,6 +261,25 @@ check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture
 torture: $(tests) ## every allocation and system call fails, in longer calls
 	@RBT_TORTURE=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \
 		tests/run.sh $(filter $(out)/tests/torture/%,$(tests))
+
+# What has threads: of the test, or of the peer it talks to. For VARIANT=tsan.
+threaded := live/test_threads fault/test_duplex fault/test_write_duplex \
+	fault/test_late fault/test_pieces fault/test_write_loss
+threaded := $(threaded:%=$(out)/tests/%)
+.PHONY: check-threads
+check-threads: $(threaded) ## the tests with threads, for VARIANT=tsan
+	@tests/run.sh $(threaded)
+
+# The tests run again from nothing; what was reached before does not count.
+.PHONY: coverage
+coverage: ## lines and branches of lib/ that the tests reach; needs gcovr
+	@command -v gcovr >/dev/null || { echo 'gcovr was not found; try:' \
+		'apt-get install gcovr, or pip install gcovr' >&2; exit 1; }
+	@$(MAKE) --no-print-directory VARIANT=coverage tests
+	@find build/coverage -name '*.gcda' -exec rm -f {} +
+	@$(MAKE) --no-print-directory VARIANT=coverage check
+	@GCOV='$(gcov)' tests/coverage.sh build/coverage \
+		$(COVERAGE_LINES) $(COVERAGE_BRANCHES)
 
 check-layers: ## includes and calls keep to lib/LAYERS
 	@tests/check_layers.sh lib

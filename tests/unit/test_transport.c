@@ -767,11 +767,11 @@ static void test_a_unix_context_without_a_path_has_a_name_too(void **state)
 {
 	char buf[64];
 	pair p;
-	int type;
+	enum redisConnectionType type;
 
 	(void)state;
 	pair_init(&p);
-	type = (int)p.ctx->connection_type;
+	type = p.ctx->connection_type;
 	p.ctx->connection_type = REDIS_CONN_UNIX;
 	rbi_transport_node(p.ctx, buf, sizeof(buf));
 	assert_non_null(strstr(buf, "descriptor"));

@@ -32,6 +32,7 @@ struct stage {
 	size_t answer_after; /* bytes */
 	rbi_uri uri;
 	rbi_clock clock;
+	rbi_wake *wake; /* NULL: nobody cancels */
 	redisContext *ctx;
 	char why[256];
 };
@@ -106,7 +107,7 @@ static void end(stage *s)
 static rb_status dial(stage *s)
 {
 	return rbi_dial(&s->ctx, &s->uri, &rbi_alloc_default, &s->clock,
-			DEADLINE_US, s->why, sizeof(s->why));
+			DEADLINE_US, s->wake, s->why, sizeof(s->why));
 }
 
 /* ------------------------------------------------------------ a full queue */
@@ -314,6 +315,44 @@ static void test_last_words_amid_a_command_are_told(void **state)
 	end(&s);
 }
 
+/* ------------------------------------------------------------ cancelling */
+
+static void cancel_at_the_third_look(stage *s)
+{
+	if (s->looks == 3)
+		rbi_wake_request(s->wake);
+}
+
+static void test_connecting_can_be_cancelled_while_it_waits(void **state)
+{
+	char *password = long_password((size_t)8 * 1024 * 1024);
+	rbi_wake wake;
+	int amid;
+
+	(void)state;
+	assert_true(rbi_wake_init(&wake));
+	/* For a place in the queue; for the socket to take a command. */
+	for (amid = 0; amid < 2; amid++) {
+		stage s;
+
+		begin(&s);
+		s.wake = &wake;
+		s.act = cancel_at_the_third_look;
+		if (amid)
+			s.uri.password = password;
+		else
+			s.filler = connect_to(&s);
+		assert_status(dial(&s), RB_ERR_CANCELLED);
+		assert_non_null(strstr(s.why, "cancelled"));
+		assert_null(s.ctx);
+		/* It was heard, and holds no further call up. */
+		assert_false(rbi_wake_is_requested(&wake));
+		end(&s);
+	}
+	rbi_wake_fini(&wake);
+	free(password);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -328,6 +367,8 @@ int main(void)
 		cmocka_unit_test(
 			test_a_server_that_hangs_up_amid_a_command_is_told),
 		cmocka_unit_test(test_last_words_amid_a_command_are_told),
+		cmocka_unit_test(
+			test_connecting_can_be_cancelled_while_it_waits),
 	};
 
 	return cmocka_run_group_tests_name("dial", tests, NULL, NULL);

@@ -419,9 +419,8 @@ static void test_each_state_of_an_entry_has_a_status_and_an_outcome(
 		{ RBI_STATE_NIL, RB_OK, RB_ANSWERED },
 		{ RBI_STATE_DONE, RB_OK, RB_ANSWERED },
 		{ RBI_STATE_UNMET, RB_OK, RB_REJECTED },
-		{ RBI_STATE_REPLY, RB_OK, RB_ANSWERED },
 		{ RBI_STATE_ERROR, RB_ERR_SERVER, RB_REJECTED },
-		{ RBI_STATE_REPLY_ERROR, RB_ERR_SERVER, RB_REJECTED },
+		{ RBI_STATE_DOUBT, RB_ERR_SERVER, RB_UNKNOWN },
 		{ RBI_STATE_SHAPE, RB_ERR_PROTOCOL, RB_ANSWERED },
 		{ RBI_STATE_LONG, RB_ERR_LIMIT, RB_ANSWERED },
 	};
@@ -435,6 +434,7 @@ static void test_each_state_of_an_entry_has_a_status_and_an_outcome(
 		assert_status(rbi_entry_status(&e, RB_ERR_IO), rows[i].status);
 		assert_outcome(rbi_entry_outcome(&e, RB_UNKNOWN),
 			       rows[i].outcome);
+		assert_null(rbi_entry_reply(&e));
 	}
 }
 

@@ -1,7 +1,8 @@
 /*
  * A result is read by any number of threads, while its client goes on; clients
- * of different threads know nothing of each other. Run with VARIANT=tsan, which
- * sees what goes well by chance.
+ * of different threads know nothing of each other; and what a client does may
+ * be cancelled by any of them. Run with VARIANT=tsan, which sees what goes well
+ * by chance.
  */
 #include "commands.h"
 #include "live.h"
@@ -23,6 +24,7 @@ enum { THREADS = 4, CLIENTS = 12, KEYS = 20000, LEN = 40, PAIRS = 3000 };
 typedef struct work {
 	pthread_t thread;
 	const rbt_live *live;
+	rb_client *rb; /* another thread's, to cancel what it does */
 	rb_result *res;
 	/* A pipeline's, whose every second command failed. */
 	const rb_result *replies;
@@ -339,12 +341,93 @@ static void test_each_thread_has_a_client_of_its_own(void **state)
 	assert_int_equal(rbt_ask_number(live->admin, "DBSIZE"), 0);
 }
 
+/* ------------------------------------------------------------ cancelling */
+
+/* Once the server says that somebody is blocked. */
+static void *cancel_when_blocked(void *arg)
+{
+	work *w = arg;
+
+	while (rbt_live_info(w->live, "clients", "blocked_clients") == 0)
+		;
+	rb_client_cancel(w->rb);
+	return NULL;
+}
+
+static void test_a_call_that_waits_is_ended_by_another_thread(void **state)
+{
+	static const char *argv[] = { "BLPOP", "no such list", "0" };
+	rbt_live *live = rbt_live_use(state);
+	const rb_command command = { 3, argv, NULL };
+	work w;
+
+	rbt_live_open_uri(live, NULL, "unix://%s",
+			  rbt_server_socket(live->server));
+	memset(&w, 0, sizeof(w));
+	w.live = live;
+	w.rb = live->rb;
+	start(&w, cancel_when_blocked);
+	want_status(
+		live->rb,
+		rb_pipeline_chunked(live->rb, &command, 1, NULL, &live->res),
+		RB_ERR_CANCELLED);
+	assert_int_equal(join(&w, 1), 0);
+	want_failed(live->res, 0, RB_ERR_CANCELLED, RB_UNKNOWN);
+	/* It is good for that call alone. */
+	rbt_live_drop(live);
+	rbt_live_load(live, 10, LEN);
+	want_status(live->rb, rbt_live_read(live, NULL), RB_OK);
+}
+
+static void *cancel_often(void *arg)
+{
+	work *w = arg;
+
+	for (int i = 0; i < 500; i++)
+		rb_client_cancel(w->rb);
+	return NULL;
+}
+
+static void test_a_call_is_whole_or_cancelled_whenever_it_is_asked(void **state)
+{
+	rbt_live *live = rbt_live_use(state);
+	rb_options o = rbt_options(100, 0);
+	work works[THREADS];
+
+	rbt_live_load(live, 1000, LEN);
+	rbt_live_open_uri(live, NULL, "unix://%s",
+			  rbt_server_socket(live->server));
+	memset(works, 0, sizeof(works));
+	for (size_t i = 0; i < THREADS; i++) {
+		works[i].rb = live->rb;
+		start(&works[i], cancel_often);
+	}
+	for (int round = 0; round < 50; round++) {
+		rb_status status = rbt_live_read(live, &o);
+
+		assert_true(status == RB_OK || status == RB_ERR_CANCELLED);
+		if (status == RB_OK)
+			want_loaded(live->res, 1000, LEN);
+		rbt_live_drop(live);
+	}
+	assert_int_equal(join(works, THREADS), 0);
+	/* One request may be left, which is for the next call. */
+	if (rbt_live_read(live, &o) == RB_ERR_CANCELLED) {
+		rbt_live_drop(live);
+		want_status(live->rb, rbt_live_read(live, &o), RB_OK);
+	}
+	want_loaded(live->res, 1000, LEN);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		RBT_LIVE(test_a_result_is_read_while_its_client_goes_on),
 		RBT_LIVE(test_results_are_freed_by_threads_they_were_handed_to),
 		RBT_LIVE(test_each_thread_has_a_client_of_its_own),
+		RBT_LIVE(test_a_call_that_waits_is_ended_by_another_thread),
+		RBT_LIVE(
+			test_a_call_is_whole_or_cancelled_whenever_it_is_asked),
 	};
 
 	return cmocka_run_group_tests(tests, rbt_live_open, rbt_live_close);

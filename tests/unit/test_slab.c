@@ -247,6 +247,7 @@ static void test_resetting_keeps_the_newest_slab_alone_and_empty(void **state)
 	(void)state;
 	begin(&f);
 	assert_status(rbi_slabs_extend(&f.slabs, 0, 10), RB_OK);
+	use(&f, "0123456789", 10);
 	assert_status(rbi_slabs_extend(&f.slabs, 0, room(&f) + 1), RB_OK);
 	use(&f, "0123456789", 10);
 	newest = f.slabs.newest;

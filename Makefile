@@ -263,8 +263,8 @@ torture: $(tests) ## every allocation and system call fails, in longer calls
 		tests/run.sh $(filter $(out)/tests/torture/%,$(tests))
 
 # What has threads: of the test, or of the peer it talks to. For VARIANT=tsan.
-threaded := live/test_threads fault/test_duplex fault/test_write_duplex \
-	fault/test_late fault/test_pieces fault/test_write_loss
+threaded := live/test_threads fault/test_duplex fault/test_late \
+	fault/test_pieces fault/test_write_loss
 threaded := $(threaded:%=$(out)/tests/%)
 .PHONY: check-threads
 check-threads: $(threaded) ## the tests with threads, for VARIANT=tsan

@@ -6,7 +6,9 @@
  * each call does. Receives come from a list of arrivals, each of which waits
  * for its time and for so many bytes to have been sent. Or a small server
  * makes the arrivals: it answers each command with the same value for every
- * key, rtt_us after it came and service_us after the answer before.
+ * key, rtt_us after it came and service_us after the answer before. Or a
+ * function of the test's plays the server, and a connection that it ends may be
+ * made anew (rig_redial).
  *
  * Polling turns the clock to the next thing that happens, so nothing ever
  * sleeps, and a wait without an end for nothing fails the test.
@@ -36,7 +38,14 @@ typedef struct rig_arrival {
 	bool is_answer;
 } rig_arrival;
 
-typedef struct rig {
+typedef struct rig rig;
+
+/* Puts the answer to one command into reply, and what follows it into
+ * reply->then; nothing: no answer. */
+typedef void rig_server(rig *r, size_t argc, const rbt_arg *argv,
+			rbt_reply *reply);
+
+struct rig {
 	pair pair;
 	uint64_t now_us;
 	rbi_clock clock;
@@ -58,7 +67,14 @@ typedef struct rig {
 	size_t taken;	 /* bytes of the first */
 	size_t recv_max; /* of one receive; 0: any */
 
-	const char *value; /* of the server; NULL: there is none */
+	rig_server *server; /* NULL: none of the test's */
+	void *server_arg;
+	bool closed;	  /* it hears nothing more on this connection */
+	size_t redials;	  /* how often a new one was asked for */
+	size_t unwilling; /* so many of the first are refused */
+	rb_status why_not;
+
+	const char *value; /* of the small server; NULL: there is none */
 	size_t value_len;
 	uint64_t rtt_us;
 	uint64_t service_us;
@@ -81,7 +97,7 @@ typedef struct rig {
 	rbi_learned learned;
 	rbi_limits limits;
 	rb_result *res;
-} rig;
+};
 
 static rig *rig_now;
 
@@ -138,23 +154,52 @@ static inline rig_arrival *rig_next_arrival(const rig *r)
 
 /* ---------------------------------------------------------- the server -- */
 
-static inline void rig_answer(rig *r, size_t nkeys)
+/* The same value for every key. */
+static inline void rig_serve_values(rig *r, size_t argc, rbt_reply *reply)
 {
-	rig_arrival *a = rig_arrive(r);
-	rbt_reply reply;
+	size_t nkeys = argc - rbi_batch_fixed_args(&r->batch);
 	size_t i;
 
-	rbt_reply_init(&reply);
-	rbt_reply_array(&reply, nkeys);
+	rbt_reply_array(reply, nkeys);
 	for (i = 0; i < nkeys; i++)
-		rbt_reply_bulk(&reply, r->value, r->value_len);
-	a->bytes = exact_copy(reply.buf, reply.len);
-	a->len = reply.len;
+		rbt_reply_bulk(reply, r->value, r->value_len);
+}
+
+static inline void rig_arrive_reply(rig *r, const rbt_reply *reply)
+{
+	rig_arrival *a = rig_arrive(r);
+
+	a->bytes = exact_copy(reply->buf, reply->len);
+	a->len = reply->len;
 	a->is_answer = true;
 	a->at_us = r->now_us + r->rtt_us;
 	if (a->at_us < r->free_at_us + r->service_us)
 		a->at_us = r->free_at_us + r->service_us;
 	r->free_at_us = a->at_us;
+}
+
+static inline void rig_arrive_end(rig *r, rbt_then then)
+{
+	rig_arrival *a = rig_arrive(r);
+
+	a->error = then == RBT_THEN_RESET ? ECONNRESET : RIG_END;
+	a->at_us = r->free_at_us;
+	r->closed = true;
+}
+
+static inline void rig_answer(rig *r, size_t argc, const rbt_arg *argv)
+{
+	rbt_reply reply;
+
+	rbt_reply_init(&reply);
+	if (r->server != NULL)
+		r->server(r, argc, argv, &reply);
+	else
+		rig_serve_values(r, argc, &reply);
+	if (reply.len > 0)
+		rig_arrive_reply(r, &reply);
+	if (reply.then != RBT_THEN_GO_ON)
+		rig_arrive_end(r, reply.then);
 	rbt_reply_fini(&reply);
 }
 
@@ -167,13 +212,13 @@ static inline void rig_hear(rig *r, const char *bytes, size_t n)
 	assert_non_null(room);
 	memcpy(room, bytes, n);
 	rbt_request_filled(&r->request, n);
-	while (rbt_request_next(&r->request, &argc, &argv) == 1) {
+	while (!r->closed && rbt_request_next(&r->request, &argc, &argv) == 1) {
 		r->sent_at_us[r->commands % N_OF(r->sent_at_us)] = r->now_us;
 		r->commands++;
 		if (r->commands - r->answers > r->most_in_flight)
 			r->most_in_flight = r->commands - r->answers;
-		if (r->value != NULL)
-			rig_answer(r, argc - rbi_batch_fixed_args(&r->batch));
+		if (r->value != NULL || r->server != NULL)
+			rig_answer(r, argc, argv);
 	}
 }
 
@@ -256,7 +301,9 @@ static inline ssize_t rig_recv(int fd, void *buf, size_t len, int flags)
 static inline int rig_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	rig *r = rig_now;
-	rig_arrival *a = rig_next_arrival(r);
+	/* It waits for the time alone while it has no connection. */
+	bool pause = fds[0].fd != r->pair.ctx->fd;
+	rig_arrival *a = pause ? NULL : rig_next_arrival(r);
 	uint64_t until = UINT64_MAX;
 
 	/* The other is what a client is woken by. */
@@ -320,6 +367,51 @@ static inline void rig_serve(rig *r, const char *value, size_t len,
 	r->value_len = len;
 	r->rtt_us = rtt_us;
 	r->service_us = service_us;
+}
+
+static inline void rig_play(rig *r, rig_server *server, void *arg)
+{
+	r->server = server;
+	r->server_arg = arg;
+	r->rtt_us = 1000;
+}
+
+/* What was said on the old connection and not received is gone with it. */
+static inline void rig_forget_arrivals(rig *r)
+{
+	r->first = r->narrivals;
+	r->taken = 0;
+	r->answers = r->commands;
+	r->closed = false;
+	rbt_request_reset(&r->request);
+}
+
+/* For rbi_engine.redial: the next connection, unless the test is unwilling. */
+static inline rb_status rig_redial(void *arg, uint64_t deadline_us,
+				   rbi_transport *transport, char *why,
+				   size_t why_size)
+{
+	const char *problem = NULL;
+	rig *r = arg;
+
+	assert_int_equal(deadline_us, r->engine.deadline_us);
+	r->redials++;
+	if (r->redials <= r->unwilling) {
+		rbi_print(why, why_size, "unwilling");
+		return r->why_not;
+	}
+	assert_true(pair_is_ended(&r->pair));
+	pair_fini(&r->pair);
+	pair_init(&r->pair);
+	rig_forget_arrivals(r);
+	return rbi_transport_take(transport, r->pair.ctx, &rig_sys, &problem);
+}
+
+/* From now on lost connections are made anew. */
+static inline void rig_renew(rig *r)
+{
+	r->engine.redial = rig_redial;
+	r->engine.redial_arg = r;
 }
 
 /* False: no memory for a result. */

@@ -109,17 +109,28 @@ void rbt_scene_play(rbt_scene *s, rbt_family family, const rbt_step *script)
 	rbt_scene_start(s, &options);
 }
 
-void rbt_scene_play_own(rbt_scene *s, const rbt_step *script, const char *who,
-			const char *db, const rb_options *options)
+static void open_own(rbt_scene *s, const char *who, const char *db,
+		     rb_options defaults)
 {
-	rbt_peer_options peer = { .family = RBT_TCP, .script = script };
-	rb_options defaults = options ? *options : rbt_options(0, 0);
-
-	start_peer(s, &peer);
 	defaults.allocator = &s->count.allocator;
 	snprintf(s->uri, sizeof(s->uri), "redis://%s127.0.0.1:%d%s", who,
 		 rbt_peer_port(s->peer), db);
 	assert_int_equal(rb_client_open(&s->rb, s->uri, &defaults), RB_OK);
+}
+
+void rbt_scene_play_own(rbt_scene *s, const rbt_step *script, const char *who,
+			const char *db, const rb_options *options)
+{
+	rbt_peer_options peer = { .family = RBT_TCP, .script = script };
+
+	start_peer(s, &peer);
+	open_own(s, who, db, options ? *options : rbt_options(0, 0));
+}
+
+void rbt_scene_start_own(rbt_scene *s, const rbt_peer_options *peer)
+{
+	start_peer(s, peer);
+	open_own(s, "", "", rbt_options(0, 0));
 }
 
 /* -------------------------------------------------------- a test's work -- */

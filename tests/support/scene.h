@@ -63,6 +63,9 @@ void rbt_scene_play(rbt_scene *s, rbt_family family, const rbt_step *script);
 void rbt_scene_play_own(rbt_scene *s, const rbt_step *script, const char *who,
 			const char *db, const rb_options *options);
 
+/* A peer as described, on TCP, with a client that connects by itself. */
+void rbt_scene_start_own(rbt_scene *s, const rbt_peer_options *peer);
+
 /* Reads n keys, "key:00000000" and on, into s->res; the result of the read
  * before is freed. */
 rb_status rbt_scene_read(rbt_scene *s, size_t n, const rb_options *o);

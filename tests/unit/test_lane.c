@@ -601,6 +601,136 @@ static void test_a_new_call_begins_from_nothing(void **state)
 	end(&f);
 }
 
+/* ---------------------------------------------------- a new connection -- */
+
+static void pop_all(fixture *f)
+{
+	while (f->lane.count > 0)
+		rbi_lane_pop(&f->lane);
+}
+
+static void test_a_restart_drops_what_was_cut_and_keeps_what_came(void **state)
+{
+	fixture f;
+	size_t size;
+
+	(void)state;
+	begin(&f);
+	push(&f, 1);
+	send_all(&f, 1);
+	receive(&f, LIT("*1\r\n$5\r\nfirst\r\n"));
+	check_answered(&f, 0, "first");
+	size = push(&f, 2);
+	push(&f, 1);
+	rbi_lane_sent(&f.lane, size + 3, 2);
+	/* One value has come whole, and half of the next. */
+	receive(&f, LIT("*2\r\n$3\r\none\r\n$8\r\nhal"));
+	assert_int_equal(rbi_lane_next(&f.lane), RBI_LANE_WAITING);
+	pop_all(&f);
+	rbi_lane_restart(&f.lane);
+	assert_true(rbi_lane_idle(&f.lane));
+	assert_false(rbi_lane_is_used(&f.lane));
+	assert_int_equal(f.lane.out.pending, 0);
+	assert_int_equal(f.lane.reply_guess, 0);
+
+	size = push(&f, 1);
+	assert_int_equal(f.lane.out.pending, size);
+	send_all(&f, 3);
+	assert_true(rbi_lane_is_used(&f.lane));
+	/* The other half is an answer's beginning here, or nothing at all. */
+	receive(&f, LIT("*1\r\n$5\r\nfresh\r\n"));
+	check_answered(&f, 4, "fresh");
+	assert_string_equal(f.res->entries[0].data, "first");
+	assert_string_equal(f.res->entries[1].data, "one");
+	end(&f);
+}
+
+static void test_a_restart_counts_the_bytes_of_all_connections(void **state)
+{
+	fixture f;
+	size_t first;
+	size_t second;
+
+	(void)state;
+	begin(&f);
+	first = push(&f, 1);
+	send_all(&f, 1);
+	receive(&f, LIT("*1\r\n"));
+	assert_int_equal(rbi_lane_next(&f.lane), RBI_LANE_WAITING);
+	pop_all(&f);
+	rbi_lane_restart(&f.lane);
+	assert_int_equal(f.lane.sent, first);
+	second = push(&f, 1);
+	assert_int_equal(rbi_lane_oldest(&f.lane)->begin, first);
+	assert_int_equal(rbi_lane_oldest(&f.lane)->end, first + second);
+	send_all(&f, 2);
+	receive(&f, LIT("*1\r\n$1\r\nv\r\n"));
+	check_answered(&f, 1, "v");
+	assert_int_equal(f.lane.sent, first + second);
+	assert_int_equal(f.lane.received, 4 + 11);
+	end(&f);
+}
+
+static void test_a_restart_before_anything_is_fine(void **state)
+{
+	fixture f;
+
+	(void)state;
+	begin(&f);
+	rbi_lane_restart(&f.lane);
+	rbi_lane_restart(&f.lane);
+	push(&f, 1);
+	send_all(&f, 1);
+	receive(&f, LIT("*1\r\n$1\r\nv\r\n"));
+	check_answered(&f, 0, "v");
+	end(&f);
+}
+
+static void test_a_restart_forgets_what_was_not_resp(void **state)
+{
+	fixture f;
+
+	(void)state;
+	begin(&f);
+	push(&f, 1);
+	send_all(&f, 1);
+	receive(&f, LIT("what\r\n"));
+	assert_int_equal(rbi_lane_next(&f.lane), RBI_LANE_BROKEN);
+	pop_all(&f);
+	rbi_lane_restart(&f.lane);
+	assert_null(f.lane.problem);
+	push(&f, 1);
+	send_all(&f, 2);
+	receive(&f, LIT("*1\r\n$1\r\nv\r\n"));
+	check_answered(&f, 1, "v");
+	end(&f);
+}
+
+static void test_restarts_without_end_take_no_memory(void **state)
+{
+	size_t live = 0;
+	fixture f;
+	int i;
+
+	(void)state;
+	begin(&f);
+	for (i = 0; i < 1000; i++) {
+		f.next = 0;
+		f.res->nchunks = 0;
+		push(&f, 1);
+		send_all(&f, 1);
+		receive(&f, LIT("*1\r\n$5000\r\n"));
+		receive(&f, f.keys.bytes, KEYS);
+		assert_int_equal(rbi_lane_next(&f.lane), RBI_LANE_WAITING);
+		pop_all(&f);
+		rbi_lane_restart(&f.lane);
+		if (i == 10)
+			live = f.count.live_bytes;
+	}
+	assert_int_equal(f.count.live_bytes, live);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -631,6 +761,13 @@ int main(void)
 		cmocka_unit_test(test_without_memory_a_chunk_is_not_there),
 		cmocka_unit_test(test_without_memory_there_is_no_room),
 		cmocka_unit_test(test_a_new_call_begins_from_nothing),
+		cmocka_unit_test(
+			test_a_restart_drops_what_was_cut_and_keeps_what_came),
+		cmocka_unit_test(
+			test_a_restart_counts_the_bytes_of_all_connections),
+		cmocka_unit_test(test_a_restart_before_anything_is_fine),
+		cmocka_unit_test(test_a_restart_forgets_what_was_not_resp),
+		cmocka_unit_test(test_restarts_without_end_take_no_memory),
 	};
 
 	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);

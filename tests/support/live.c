@@ -18,8 +18,10 @@
 static const char *const settings[][2] = {
 	{ "client-output-buffer-limit", "normal 0 0 0" },
 	{ "client-query-buffer-limit", "1gb" },
+	{ "lua-time-limit", "5000" },
 	{ "maxclients", "200" },
 	{ "maxmemory", "0" },
+	{ "min-replicas-to-write", "0" },
 	{ "proto-max-bulk-len", "512mb" },
 	{ "requirepass", "" },
 	{ "timeout", "0" },

@@ -251,8 +251,7 @@ static void test_what_ends_the_batch_ends_it_at_once(void **state)
 		"-ERR max daily request limit exceeded. Limit: 10000\r\n",
 		"-ERR DB capacity quota exceeded\r\n",
 		"-NOAUTH Authentication required.\r\n",
-		"-NOPERM this user has no permissions to run the 'mget' "
-		"command\r\n",
+		"-NOPERM User lim may not run the 'mget' command\r\n",
 		"-ERR unknown command 'MGET'\r\n",
 	};
 

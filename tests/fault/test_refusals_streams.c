@@ -22,7 +22,7 @@ static struct {
 	size_t given; /* by the source */
 	size_t taken; /* by the sink, in order */
 	size_t failed;
-	char key[16];
+	char key[32];
 	rb_status statuses[MOST];
 	/* From on_chunk. */
 	rb_outcome outcomes[MOST];
@@ -70,7 +70,7 @@ static int take(void *arg, size_t first, const rb_slice *keys,
 	(void)arg;
 	assert_int_equal(first, tape.taken);
 	for (size_t i = 0; i < n; i++) {
-		char key[16];
+		char key[32];
 
 		snprintf(key, sizeof(key), "key:%08zu", first + i);
 		assert_int_equal(keys[i].len, strlen(key));

@@ -346,8 +346,7 @@ static void test_writes_that_a_server_does_not_take_end(void **state)
 		"-MISCONF Redis is configured to save RDB snapshots\r\n",
 		"-READONLY You can't write against a read only replica.\r\n",
 		"-NOAUTH Authentication required.\r\n",
-		"-NOPERM this user has no permissions to run the 'mset' "
-		"command\r\n",
+		"-NOPERM User lim may not run the 'mset' command\r\n",
 	};
 
 	for (size_t i = 0; i < COUNT(words); i++) {

@@ -40,7 +40,7 @@ struct refuser {
 	bool dirty;
 	size_t queued;
 	size_t queue[REFUSER_MOST][2];
-	char values[REFUSER_MOST][REFUSER_WIDTH + 2];
+	char values[REFUSER_MOST][24];
 	const char *value_list[REFUSER_MOST];
 	size_t value_lens[REFUSER_MOST];
 };

@@ -9,7 +9,7 @@
 
 static const char *keys[MOST];
 static const char *values[MOST];
-static char names[MOST][12];
+static char names[MOST][24];
 
 /* MSET of so many pairs, whose keys are all different. */
 static rbi_batch pairs(size_t n)

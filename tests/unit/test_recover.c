@@ -73,8 +73,7 @@ static void test_a_server_that_is_not_ready_is_asked_again(void **state)
 		"-LOADING Redis is loading the dataset in memory\r\n",
 		"-LOADING Dragonfly is loading the dataset in memory\r\n",
 		BUSY,
-		"-MASTERDOWN Link with MASTER is down and "
-		"replica-serve-stale-data is set to 'no'.\r\n",
+		"-MASTERDOWN Link with MASTER is down\r\n",
 		"-NOREPLICAS Not enough good replicas to write.\r\n",
 		"-ERR LOADING kvrocks is restoring the db from backup\r\n",
 	};

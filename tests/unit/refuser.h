@@ -34,6 +34,10 @@ struct refuser {
 	/* The entry that was applied to each key last, + 1; how often. */
 	size_t applied[REFUSER_MOST];
 	size_t times[REFUSER_MOST];
+	/* How often each entry was applied; how often an earlier one was
+	 * applied to a key behind a later one. */
+	size_t entry_times[REFUSER_MOST];
+	size_t overtaken;
 	size_t bytes; /* of the command at hand */
 	/* A transaction. */
 	bool in_multi;
@@ -128,6 +132,8 @@ static inline bool refuse_long(refuser *f, size_t argc, const rbt_arg *argv,
 
 static inline void refuser_apply(refuser *f, size_t key, size_t value)
 {
+	f->overtaken += value + 1 < f->applied[key];
+	f->entry_times[value]++;
 	f->applied[key] = value + 1;
 	f->times[key]++;
 }
@@ -275,6 +281,36 @@ static inline void refuser_writes(refuser *f, const char *name)
 	r->batch.shape = RBI_SHAPE_INTEGER;
 	r->batch.fixed.data = "hash";
 	r->batch.fixed.len = 4;
+}
+
+/* A SET for each pair. */
+typedef struct refuser_list {
+	rb_command commands[REFUSER_MOST];
+	const char *argv[REFUSER_MOST][3];
+	size_t lens[REFUSER_MOST][3];
+} refuser_list;
+
+/* Makes a batch of writes a pipeline of commands, with the keys as they are by
+ * now. */
+static inline void refuser_commands(refuser *f, refuser_list *list)
+{
+	rig *r = f->rig;
+	size_t i;
+
+	for (i = 0; i < r->batch.n; i++) {
+		list->argv[i][0] = "SET";
+		list->argv[i][1] = r->keys.keys[i];
+		list->argv[i][2] = f->value_list[i];
+		list->lens[i][0] = 3;
+		list->lens[i][1] = REFUSER_WIDTH;
+		list->lens[i][2] = f->value_lens[i];
+		list->commands[i].argc = 3;
+		list->commands[i].argv = list->argv[i];
+		list->commands[i].argvlen = list->lens[i];
+	}
+	r->batch.form = RBI_FORM_COMMANDS;
+	r->batch.shape = RBI_SHAPE_REPLIES;
+	r->batch.commands = list->commands;
 }
 
 /* Lets entry i have the key of another. */

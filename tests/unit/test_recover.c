@@ -357,6 +357,25 @@ static void test_a_slot_that_stays_away_fails_by_itself(void **state)
 	}
 }
 
+static void test_slots_that_stay_away_are_asked_for_alike(void **state)
+{
+	size_t i;
+
+	(void)state;
+	refuser_init(&f, &r, 8, refuse_keys, "-CLUSTERDOWN Hash slot\r\n");
+	r.options.chunk_keys = 2;
+	for (i = 0; i < 6; i++)
+		f.forbidden[i] = true;
+	rig_run(&r);
+	assert_status(r.engine.status, RB_OK);
+	assert_int_equal(rig_check_sums(&r), 6);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rb_result_chunk(r.res, i)->attempts,
+				 r.options.attempts);
+	refuser_check_fine(&f, 6);
+	rig_fini(&r);
+}
+
 #ifdef RBT_PENDING
 /* However many others are served meanwhile, whatever the deadline. */
 static void test_a_slot_that_stays_away_holds_nobody_up(void **state)
@@ -513,6 +532,7 @@ int main(void)
 		cmocka_unit_test(
 			test_cancelled_between_two_tries_it_is_in_step),
 		cmocka_unit_test(test_a_slot_that_stays_away_fails_by_itself),
+		cmocka_unit_test(test_slots_that_stay_away_are_asked_for_alike),
 #ifdef RBT_PENDING
 		cmocka_unit_test(test_a_slot_that_stays_away_holds_nobody_up),
 #endif

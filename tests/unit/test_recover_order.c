@@ -269,31 +269,14 @@ static void test_a_transaction_that_was_not_queued_goes_again(void **state)
 
 #define COMMANDS 12
 
-static rb_command commands[COMMANDS];
-static const char *arguments[COMMANDS][3];
-static size_t lengths[COMMANDS][3];
+static refuser_list list;
 
 /* The same pairs, each a SET of its own. */
 static void begin_pipeline(size_t count, size_t window, refuser_rule *rule,
 			   const char *words)
 {
-	size_t i;
-
 	begin_writes(COMMANDS, window, rule, words);
-	for (i = 0; i < COMMANDS; i++) {
-		arguments[i][0] = "SET";
-		arguments[i][1] = r.keys.keys[i];
-		arguments[i][2] = f.value_list[i];
-		commands[i].argc = 3;
-		commands[i].argv = arguments[i];
-		lengths[i][0] = 3;
-		lengths[i][1] = REFUSER_WIDTH;
-		lengths[i][2] = f.value_lens[i];
-		commands[i].argvlen = lengths[i];
-	}
-	r.batch.form = RBI_FORM_COMMANDS;
-	r.batch.shape = RBI_SHAPE_REPLIES;
-	r.batch.commands = commands;
+	refuser_commands(&f, &list);
 	r.options.chunk_keys = count;
 }
 

@@ -146,7 +146,7 @@ static void start_own(rbt_scene *s, rbt_refusing *refusing)
 {
 	rbt_peer_options o = rbt_refusing_peer(refusing, RBT_TCP);
 
-	rbt_scene_start_own(s, &o);
+	rbt_scene_open(s, &o, "", "", NULL);
 }
 
 static bool is_forbidden(size_t i)

@@ -109,9 +109,12 @@ void rbt_scene_play(rbt_scene *s, rbt_family family, const rbt_step *script)
 	rbt_scene_start(s, &options);
 }
 
-static void open_own(rbt_scene *s, const char *who, const char *db,
-		     rb_options defaults)
+void rbt_scene_open(rbt_scene *s, const rbt_peer_options *peer, const char *who,
+		    const char *db, const rb_options *options)
 {
+	rb_options defaults = options ? *options : rbt_options(0, 0);
+
+	start_peer(s, peer);
 	defaults.allocator = &s->count.allocator;
 	snprintf(s->uri, sizeof(s->uri), "redis://%s127.0.0.1:%d%s", who,
 		 rbt_peer_port(s->peer), db);
@@ -123,14 +126,13 @@ void rbt_scene_play_own(rbt_scene *s, const rbt_step *script, const char *who,
 {
 	rbt_peer_options peer = { .family = RBT_TCP, .script = script };
 
-	start_peer(s, &peer);
-	open_own(s, who, db, options ? *options : rbt_options(0, 0));
+	rbt_scene_open(s, &peer, who, db, options);
 }
 
-void rbt_scene_start_own(rbt_scene *s, const rbt_peer_options *peer)
+void rbt_scene_rest(rbt_scene *s)
 {
-	start_peer(s, peer);
-	open_own(s, "", "", rbt_options(0, 0));
+	rbt_peer_stop(s->peer);
+	s->peer = NULL;
 }
 
 /* -------------------------------------------------------- a test's work -- */

@@ -60,11 +60,12 @@ void rbt_scene_start(rbt_scene *s, const rbt_peer_options *options);
 void rbt_scene_play(rbt_scene *s, rbt_family family, const rbt_step *script);
 /* A peer on TCP with a client that connects by itself, as who ("user:password@"
  * or ""), to database db ("/3" or ""). options may be NULL. */
+void rbt_scene_open(rbt_scene *s, const rbt_peer_options *peer, const char *who,
+		    const char *db, const rb_options *options);
 void rbt_scene_play_own(rbt_scene *s, const rbt_step *script, const char *who,
 			const char *db, const rb_options *options);
-
-/* A peer as described, on TCP, with a client that connects by itself. */
-void rbt_scene_start_own(rbt_scene *s, const rbt_peer_options *peer);
+/* Stops the peer, so that what its handler has seen can be looked at. */
+void rbt_scene_rest(rbt_scene *s);
 
 /* Reads n keys, "key:00000000" and on, into s->res; the result of the read
  * before is freed. */

@@ -720,7 +720,7 @@ static void test_restarts_without_end_take_no_memory(void **state)
 		push(&f, 1);
 		send_all(&f, 1);
 		receive(&f, LIT("*1\r\n$5000\r\n"));
-		receive(&f, f.keys.bytes, KEYS);
+		receive(&f, f.keys.bytes, (size_t)KEYS * 5);
 		assert_int_equal(rbi_lane_next(&f.lane), RBI_LANE_WAITING);
 		pop_all(&f);
 		rbi_lane_restart(&f.lane);

@@ -2,13 +2,13 @@
  * Whatever a server does and whenever it does it: every entry is accounted for
  * once, what is said of it is true, and writes keep their order.
  */
-#include "refuser.h"
+#include "chance.h"
 
 static rig r;
 static refuser f;
-static uint64_t chance;
 static size_t told[REFUSER_MOST];
 static size_t cancel_after;
+static uint32_t round_flags;
 
 /* What all rounds of a test had of each, so that none passes for want of it. */
 static struct {
@@ -19,60 +19,6 @@ static struct {
 	size_t refused;
 	size_t fine;
 } seen;
-
-/* ------------------------------------------------------- what it may do -- */
-
-/* Does what it was asked to, but ends before it says so. */
-static void serve_and_end(refuser *self, size_t argc, const rbt_arg *argv,
-			  rbt_reply *reply)
-{
-	rbt_reply unsaid;
-
-	rbt_reply_init(&unsaid);
-	refuser_do(self, argc, argv, &unsaid);
-	/* Perhaps it says the half of it. */
-	if (random_below(&chance, 2) == 0)
-		rbt_reply_bytes(reply, unsaid.buf, unsaid.len / 2);
-	rbt_reply_fini(&unsaid);
-	reply->then =
-		random_below(&chance, 2) == 0 ? RBT_THEN_CLOSE : RBT_THEN_RESET;
-}
-
-static bool misbehave(refuser *self, size_t argc, const rbt_arg *argv,
-		      rbt_reply *reply)
-{
-	static const char *const words[] = {
-		"-LOADING the dataset\r\n",
-		"-BUSY a script\r\n",
-		"-TRYAGAIN Multiple keys request\r\n",
-		"-upstream failure\r\n",
-		"-OOM command not allowed\r\n",
-		"-ERR something new\r\n",
-		"-ERR max request size exceeded. Limit: 300 bytes\r\n",
-	};
-	size_t dice = random_below(&chance, 40);
-
-	if (dice < N_OF(words)) {
-		rbt_reply_text(reply, words[dice]);
-		return true;
-	}
-	if (dice < 10) {
-		serve_and_end(self, argc, argv, reply);
-		return true;
-	}
-	if (dice < 12) {
-		self->in_multi = false;
-		reply->then = RBT_THEN_CLOSE;
-		return true;
-	}
-	self->words = "-ERR Protocol error: invalid multibulk length\r\n";
-	if (refuse_arguments(self, argc, argv, reply)) {
-		self->in_multi = false;
-		return true;
-	}
-	self->words = "-NOPERM No permissions to access a key\r\n";
-	return refuse_keys(self, argc, argv, reply);
-}
 
 /* ------------------------------------------------------------- the rounds -- */
 
@@ -94,7 +40,7 @@ static void begin_round(const char *verb, bool renew)
 	size_t nkeys = 1 + random_below(&chance, n);
 	size_t i;
 
-	refuser_init(&f, &r, n, misbehave, "");
+	refuser_init(&f, &r, n, chance_misbehave, "");
 	if (verb != NULL)
 		refuser_writes(&f, verb);
 	r.batch.transaction = verb != NULL && strcmp(verb, "MSET") == 0 &&
@@ -123,31 +69,40 @@ static void begin_round(const char *verb, bool renew)
 		refuser_commands(&f, &list);
 }
 
-/* What may be said of a write that was applied so often. */
-static bool is_true(rb_outcome outcome, size_t times)
+/* What may be said of one that may be repeated. */
+static bool is_true_of_many(rb_outcome outcome, size_t times)
 {
-	switch (outcome) {
-	case RB_ANSWERED:
-		return times == 1;
-	case RB_NOT_SENT:
-	case RB_REJECTED:
+	if (outcome == RB_NOT_SENT || outcome == RB_REJECTED)
 		return times == 0;
-	case RB_UNKNOWN:
-		return times <= 1;
-	case RB_PARTLY:
-		return false;
-	}
-	return false;
+	return outcome == RB_UNKNOWN || times > 0;
 }
 
-static void check_writes(void)
+static void check_repeated_writes(void)
 {
 	size_t i;
 
 	for (i = 0; i < r.batch.n; i++) {
 		rb_outcome outcome = rb_result_outcome(r.res, i);
 
-		if (!is_true(outcome, f.entry_times[i]))
+		if (!is_true_of_many(outcome, f.entry_times[i]))
+			fail_msg("entry %zu is %s and was applied %zu times", i,
+				 rb_outcome_text(outcome), f.entry_times[i]);
+	}
+}
+
+static void check_writes(void)
+{
+	size_t i;
+
+	if ((r.options.flags & RB_RETRY_WRITES) != 0) {
+		check_repeated_writes();
+		return;
+	}
+
+	for (i = 0; i < r.batch.n; i++) {
+		rb_outcome outcome = rb_result_outcome(r.res, i);
+
+		if (!chance_is_true(outcome, f.entry_times[i]))
 			fail_msg("entry %zu is %s and was applied %zu times", i,
 				 rb_outcome_text(outcome), f.entry_times[i]);
 	}
@@ -196,6 +151,7 @@ static void note_seen(void)
 static void run_round(const char *verb, bool renew, bool starve)
 {
 	begin_round(verb, renew);
+	r.options.flags = round_flags;
 	if (starve)
 		r.count.fail_at = 1 + random_below(&chance, 40);
 	if (rig_begin(&r)) {
@@ -217,22 +173,30 @@ static void run_round(const char *verb, bool renew, bool starve)
 
 #define ROUNDS 4000
 
-static void run_rounds(uint64_t seed, bool renew, bool starve)
+static const char *const verbs[] = { NULL, "MSET", "HSET", "SET" };
+
+/* The verbs from first on. */
+static void run_verbs(size_t first, size_t count, bool renew, bool starve)
 {
-	static const char *const verbs[] = { NULL, "MSET", "HSET", "SET" };
 	size_t i;
 
 	memset(&seen, 0, sizeof(seen));
-	chance = seed;
 	for (i = 0; i < ROUNDS; i++)
-		run_round(verbs[i % N_OF(verbs)], renew, starve);
+		run_round(verbs[first + i % count], renew, starve);
 	assert_true(seen.retries > ROUNDS / 10);
-	assert_true(seen.splits > ROUNDS / 10);
+	/* Commands of any kind are not cut in parts. */
+	assert_true(seen.splits > ROUNDS / 20 || first == 3);
 	assert_int_equal(seen.reconnects > 0, renew);
 	assert_true(seen.reconnects > ROUNDS / 10 || !renew);
 	assert_true(seen.unknown > ROUNDS / 20);
-	assert_true(seen.refused > ROUNDS / 10);
-	assert_true(seen.fine > ROUNDS);
+	assert_true(seen.refused > ROUNDS / 20);
+	assert_true(seen.fine > ROUNDS / 2);
+}
+
+static void run_rounds(uint64_t seed, bool renew, bool starve)
+{
+	chance = seed;
+	run_verbs(0, N_OF(verbs), renew, starve);
 }
 
 static void test_whatever_happens_on_one_connection(void **state)
@@ -247,6 +211,26 @@ static void test_whatever_happens_on_many_connections(void **state)
 	run_rounds(102, true, false);
 }
 
+static void test_whatever_happens_to_writes_that_may_be_repeated(void **state)
+{
+	(void)state;
+	chance = 105;
+	round_flags = RB_RETRY_WRITES;
+	run_verbs(1, 2, true, false);
+	round_flags = 0;
+}
+
+#ifdef RBT_PENDING
+static void test_whatever_happens_to_commands_that_may_be_repeated(void **state)
+{
+	(void)state;
+	chance = 106;
+	round_flags = RB_RETRY_WRITES;
+	run_verbs(3, 1, true, false);
+	round_flags = 0;
+}
+#endif
+
 static void test_whatever_happens_without_memory(void **state)
 {
 	(void)state;
@@ -259,6 +243,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whatever_happens_on_one_connection),
 		cmocka_unit_test(test_whatever_happens_on_many_connections),
+		cmocka_unit_test(
+			test_whatever_happens_to_writes_that_may_be_repeated),
+#ifdef RBT_PENDING
+		cmocka_unit_test(
+			test_whatever_happens_to_commands_that_may_be_repeated),
+#endif
 		cmocka_unit_test(test_whatever_happens_without_memory),
 	};
 

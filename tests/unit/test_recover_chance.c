@@ -196,6 +196,7 @@ static void run_verbs(size_t first, size_t count, bool renew, bool starve)
 static void run_rounds(uint64_t seed, bool renew, bool starve)
 {
 	chance = seed;
+	round_flags = 0;
 	run_verbs(0, N_OF(verbs), renew, starve);
 }
 
@@ -217,7 +218,6 @@ static void test_whatever_happens_to_writes_that_may_be_repeated(void **state)
 	chance = 105;
 	round_flags = RB_RETRY_WRITES;
 	run_verbs(1, 2, true, false);
-	round_flags = 0;
 }
 
 #ifdef RBT_PENDING
@@ -227,7 +227,6 @@ static void test_whatever_happens_to_commands_that_may_be_repeated(void **state)
 	chance = 106;
 	round_flags = RB_RETRY_WRITES;
 	run_verbs(3, 1, true, false);
-	round_flags = 0;
 }
 #endif
 

@@ -72,7 +72,7 @@ static inline void expect_each(rbt_request *r, const rbi_batch *b, size_t i)
 	size_t k;
 
 	open_command(r, &c);
-	if (b->form == RBI_FORM_SET) {
+	if (b->form == RBI_FORM_EACH) {
 		expect(&c, b->command.data, b->command.len);
 		expect_pair(&c, b, i);
 		expect_tail(&c, b);

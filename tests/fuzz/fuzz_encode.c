@@ -42,7 +42,7 @@ static rbi_batch make_batch(const entries *e, unsigned form)
 		b.ntail = 2;
 	}
 	if ((form & 7) == 4)
-		b.form = RBI_FORM_SET;
+		b.form = RBI_FORM_EACH;
 	if ((form & 7) == 5)
 		b.form = RBI_FORM_COMMANDS;
 	return b;

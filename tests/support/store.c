@@ -36,7 +36,7 @@ static void begin_connection(rbt_store *s)
 {
 	s->connection++;
 	s->sent = 0;
-	s->known = s->chosen = false;
+	s->known = s->chosen = s->muted = false;
 }
 
 static void add_value(rbt_store *s, size_t i, rbt_reply *reply)
@@ -98,7 +98,8 @@ static void serve(rbt_store *s, size_t argc, const rbt_arg *argv,
 	s->commands++;
 	if (s->hook)
 		s->hook(s->hook_arg, s->commands);
-	if (s->mute_at > 0 && s->commands >= s->mute_at)
+	s->muted |= s->commands == s->mute_at;
+	if (s->muted)
 		return;
 	if (s->closed && !s->known)
 		rbt_reply_text(reply, "-NOAUTH Authentication required.\r\n");
@@ -184,16 +185,6 @@ void rbt_store_wrap(rbt_store *store, rbt_scene *s)
 	rbt_peer_options p = peer_of(store);
 
 	rbt_scene_start(s, &p);
-}
-
-void rbt_store_clear(rbt_store *store)
-{
-	store->logins = store->selects = store->commands = store->again = 0;
-	memset(store->asked, 0, sizeof(store->asked));
-	memset(store->applied, 0, sizeof(store->applied));
-	memset(store->arrived, 0, sizeof(store->arrived));
-	store->connection = store->sent = 0;
-	store->known = store->chosen = false;
 }
 
 size_t rbt_store_reply_size(const rbt_store *store, size_t n)

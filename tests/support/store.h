@@ -40,12 +40,14 @@ typedef struct rbt_store {
 	/* The first commands are answered so. */
 	const char *refusal;
 	size_t refusals;
-	/* From this AUTH on (from 1) the password is another; this AUTH, and
-	 * this command, and all behind it, are not answered. 0: never. */
+	/* From this AUTH on (from 1) the password is another; this AUTH is not
+	 * answered; this command is not, nor is any behind it on the same
+	 * connection. 0: never. */
 	size_t changed_at;
 	size_t mute_login;
 	size_t mute_at;
-	/* Called before each command is answered, in the peer's thread. */
+	/* Called before each command is answered, in the peer's thread; with 0
+	 * at the AUTH that is not. */
 	void (*hook)(void *arg, size_t ncommands);
 	void *hook_arg;
 
@@ -58,7 +60,7 @@ typedef struct rbt_store {
 	size_t again;
 
 	bool arrived[RBT_STORE_KEYS];
-	bool known, chosen; /* of this connection */
+	bool known, chosen, muted; /* of this connection */
 	size_t connection;
 	size_t sent;
 } rbt_store;
@@ -71,9 +73,6 @@ void rbt_store_answer(void *arg, size_t argc, const rbt_arg *argv,
  * wraps a connection. */
 void rbt_store_open(rbt_store *store, rbt_scene *s, const rb_options *defaults);
 void rbt_store_wrap(rbt_store *store, rbt_scene *s);
-
-/* Forgets what was seen, once the peer has stopped. */
-void rbt_store_clear(rbt_store *store);
 
 /* "+OK\r\n" twice: what a connection to a closed store begins with. */
 #define RBT_STORE_GREETING ((size_t)10)

@@ -598,6 +598,22 @@ static void test_a_call_without_work_leaves_it_to_the_next(void **state)
 	clear(s);
 }
 
+static void test_a_cancel_before_connecting_ends_that(void **state)
+{
+	rb_options o = rbt_options(2, 1);
+	rbt_scene *s = rbt_scene_use(state);
+
+	clear(s);
+	store.closed = true;
+	begin(s, SIZE_MAX, &o);
+	rb_client_cancel(s->rb);
+	want_status(s->rb, rb_client_connect(s->rb), RB_ERR_CANCELLED);
+	want_words(rb_client_error(s->rb), "cancelled");
+	want_status(s->rb, rb_client_connect(s->rb), RB_OK);
+	want_well(s);
+	clear(s);
+}
+
 static atomic_bool enough;
 
 static void *storm(void *arg)
@@ -667,6 +683,7 @@ int main(void)
 		RBT_SCENE(test_a_timer_may_cancel),
 		RBT_SCENE(test_a_cancel_before_a_call_ends_that_call),
 		RBT_SCENE(test_a_call_without_work_leaves_it_to_the_next),
+		RBT_SCENE(test_a_cancel_before_connecting_ends_that),
 		RBT_SCENE(test_a_storm_of_cancels_is_survived),
 	};
 

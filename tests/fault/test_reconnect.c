@@ -243,6 +243,107 @@ static void test_what_was_sent_again_is_counted(void **state)
 	store.budgets = NULL;
 }
 
+/* A value a connection: some are lost more often than they may be sent. */
+static void test_no_entry_is_sent_too_often_whatever_comes(void **state)
+{
+	enum { M = 20 };
+	size_t budgets[3 * M];
+	rbt_scene *s = rbt_scene_use(state);
+
+	for (size_t chunk = 1; chunk <= M; chunk += 6) {
+		rb_options o = rbt_options(chunk, 4);
+		rbt_store with = { .nkeys = M,
+				   .value_len = 4,
+				   .closed = true,
+				   .budgets = budgets,
+				   .nbudgets = COUNT(budgets) };
+
+		for (size_t i = 0; i < COUNT(budgets); i++)
+			budgets[i] = RBT_STORE_GREETING + 5 + 10 + i % 3;
+		begin(s, with, &o);
+		if (rbt_scene_read(s, M, &o) != RB_OK)
+			assert_int_not_equal(rb_result_failed(s->res), 0);
+		want_sound(s->res);
+		rbt_scene_rest(s);
+		assert_int_equal(store.again, 0);
+		for (size_t i = 0; i < M; i++) {
+			assert_in_range(store.asked[i], 0, 3);
+			if (rb_result_status(s->res, i) == RB_OK)
+				want_filled(s->res, i, 4, i);
+			else
+				assert_null(rb_result_value(s->res, i).data);
+			if (store.arrived[i])
+				assert_int_equal(rb_result_status(s->res, i),
+						 RB_OK);
+		}
+		store.budgets = NULL;
+	}
+}
+
+/* What a server that was started anew says for a while. */
+static void test_a_new_server_that_is_not_ready_is_awaited(void **state)
+{
+	static const char *const refusals[] = {
+		"-LOADING Redis is loading the dataset in memory\r\n",
+		"-MASTERDOWN Link with MASTER is down\r\n",
+	};
+	rbt_scene *s = rbt_scene_use(state);
+
+	for (size_t i = 0; i < COUNT(refusals); i++) {
+		size_t budgets[] = { RBT_STORE_GREETING + 30 };
+		rb_options o = rbt_options(4, 1);
+		rbt_store with = { .nkeys = 8,
+				   .value_len = 4,
+				   .closed = true,
+				   .budgets = budgets,
+				   .nbudgets = 1,
+				   .refusal = refusals[i],
+				   .refuse_from = 1,
+				   .refusals = 2 };
+
+		begin(s, with, &o);
+		want_status(s->rb, rbt_scene_read(s, 8, &o), RB_OK);
+		want_loaded(s->res, 8, 4);
+		assert_int_equal(stats_of(s->res).reconnects, 1);
+		assert_int_equal(connections(s), 2);
+		assert_int_equal(store.again, 0);
+		store.budgets = NULL;
+	}
+}
+
+/* The refusal comes before it is asked, or looks like an answer. */
+static void test_a_server_without_room_is_no_answer(void **state)
+{
+	static const rbt_step script[] = {
+		RBT_EXPECT(1),
+		RBT_SEND("*2\r\n$1\r\na\r\n"),
+		RBT_CLOSE,
+		RBT_ACCEPT,
+		RBT_SEND("-ERR max number of clients reached\r\n"),
+		RBT_CLOSE,
+		RBT_EXPECT(1),
+		RBT_SEND("*1\r\n$1\r\nb\r\n"),
+		RBT_END,
+	};
+	rb_options o = rbt_options(2, 1);
+	rbt_scene *s = rbt_scene_use(state);
+
+	for (int i = 0; i < 10; i++) {
+		rb_status status;
+
+		rbt_scene_play_own(s, script, "", "", &o);
+		status = rbt_scene_read(s, 2, &o);
+		want_sound(s->res);
+		want_text(s->res, 0, "a");
+		if (status == RB_OK) {
+			want_text(s->res, 1, "b");
+			continue;
+		}
+		want_words(rb_client_error(s->rb), "max number of clients");
+		assert_null(rb_result_value(s->res, 1).data);
+	}
+}
+
 /* --------------------------------------------------- no other connection -- */
 
 static void test_a_password_that_was_changed_meanwhile_is_said(void **state)
@@ -479,6 +580,9 @@ int main(void)
 		RBT_SCENE(
 			test_connections_that_bring_something_are_not_counted),
 		RBT_SCENE(test_what_was_sent_again_is_counted),
+		RBT_SCENE(test_no_entry_is_sent_too_often_whatever_comes),
+		RBT_SCENE(test_a_new_server_that_is_not_ready_is_awaited),
+		RBT_SCENE(test_a_server_without_room_is_no_answer),
 		RBT_SCENE(test_a_password_that_was_changed_meanwhile_is_said),
 		RBT_SCENE(test_a_server_that_is_gone_for_good_ends_the_call),
 		RBT_SCENE(test_the_deadline_holds_while_connecting_anew),

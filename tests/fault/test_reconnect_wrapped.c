@@ -35,6 +35,7 @@ typedef struct giver {
 	redisContext *made[16];
 	size_t nmade;
 	redisContext *last; /* what the client wraps now */
+	rb_client *rb;	    /* for who cancels it */
 } giver;
 
 static rbt_store store;
@@ -345,6 +346,62 @@ static void test_a_callback_is_asked_as_often_as_attempts_say(void **state)
 	}
 }
 
+/* A bad one each time, and no bound but the deadline. */
+static void test_the_deadline_holds_between_bad_ones(void **state)
+{
+	static const size_t budgets[] = { 10 + 4 + 2 * 10 };
+	rbt_scene *s = rbt_scene_use(state);
+	giver g;
+	rb_options o;
+
+	begin(s, &g, WAY_UNCHANGED, budgets, 1);
+	o = with(&g, 9);
+	o.timeout_ms = 500;
+	o.attempts = 1000000;
+	want_status(s->rb, rbt_scene_read(s, 9, &o), RB_ERR_TIMEOUT);
+	want_sound(s->res);
+	want_filled(s->res, 1, 4, 1);
+	assert_int_equal(rb_result_failed(s->res), 7);
+	assert_true(g.calls > 1);
+	end(s, &g);
+}
+
+/* Cancelled meanwhile: the new one is the client's, and nothing was sent. */
+static int give_and_cancel(void *arg, redisContext *lost, redisContext **fresh)
+{
+	giver *g = arg;
+	int said = give(arg, lost, fresh);
+
+	rb_client_cancel(g->rb);
+	return said;
+}
+
+static void test_a_cancel_while_the_callback_is_at_work(void **state)
+{
+	static const size_t budgets[] = { 10 + 4 + 2 * 10 };
+	rbt_scene *s = rbt_scene_use(state);
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		giver g;
+		rb_options o;
+
+		begin(s, &g, good[i], budgets, 1);
+		g.rb = s->rb;
+		o = with(&g, 9);
+		o.reconnect = give_and_cancel;
+		want_status(s->rb, rbt_scene_read(s, 9, &o), RB_ERR_CANCELLED);
+		want_sound(s->res);
+		want_filled(s->res, 1, 4, 1);
+		assert_int_equal(rb_result_failed(s->res), 7);
+		assert_int_equal(g.calls, 1);
+		assert_int_equal(g.last->err, 0);
+		want_status(s->rb, rbt_scene_read(s, 9, NULL), RB_OK);
+		want_loaded(s->res, 9, 4);
+		end(s, &g);
+		assert_int_equal(store.commands, 2);
+	}
+}
+
 /* ------------------------------------------------------------ other nodes -- */
 
 static void test_reports_name_the_node_that_answered(void **state)
@@ -393,6 +450,8 @@ int main(void)
 		RBT_SCENE(test_a_callback_that_has_none_ends_the_call),
 		RBT_SCENE(test_a_callback_that_has_none_at_the_beginning),
 		RBT_SCENE(test_a_callback_is_asked_as_often_as_attempts_say),
+		RBT_SCENE(test_the_deadline_holds_between_bad_ones),
+		RBT_SCENE(test_a_cancel_while_the_callback_is_at_work),
 		RBT_SCENE(test_reports_name_the_node_that_answered),
 	};
 

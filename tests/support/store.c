@@ -103,7 +103,8 @@ static void serve(rbt_store *s, size_t argc, const rbt_arg *argv,
 		return;
 	if (s->closed && !s->known)
 		rbt_reply_text(reply, "-NOAUTH Authentication required.\r\n");
-	else if (s->commands <= s->refusals)
+	else if (s->commands > s->refuse_from &&
+		 s->commands - s->refuse_from <= s->refusals)
 		rbt_reply_text(reply, s->refusal);
 	else if (is(&argv[0], "MGET") || is(&argv[0], "GET"))
 		read_values(s, argc, argv, reply);

@@ -37,9 +37,9 @@ typedef struct rbt_store {
 	rbt_then ending; /* how; RBT_THEN_CLOSE */
 	/* AUTH pw and SELECT 3 have to come first; else reads find nothing. */
 	bool closed;
-	/* The first commands are answered so. */
+	/* So many commands, behind the first refuse_from, are answered so. */
 	const char *refusal;
-	size_t refusals;
+	size_t refusals, refuse_from;
 	/* From this AUTH on (from 1) the password is another; this AUTH is not
 	 * answered; this command is not, nor is any behind it on the same
 	 * connection. 0: never. */

@@ -204,6 +204,29 @@ static void test_a_write_that_had_not_left_goes_on(void **state)
 	assert_int_equal(rbt_peer_connections(s->peer), 2);
 }
 
+/* Asking whether the server knows MSETEX does no harm twice. */
+static void test_a_question_is_asked_again(void **state)
+{
+	static const rbt_step script[] = {
+		RBT_EXPECT(1),
+		RBT_SEND("*1\r\n*3"),
+		RBT_CLOSE,
+		RBT_EXPECT(1),
+		RBT_SEND("*1\r\n*3\r\n$6\r\nmsetex\r\n:-4\r\n*0\r\n"),
+		RBT_EXPECT(1),
+		RBT_SEND(":1\r\n"),
+		RBT_END,
+	};
+	rb_options o = rbt_options(0, 1);
+	rbt_scene *s = rbt_scene_use(state);
+
+	rbt_scene_play_own(s, script, "", "", &o);
+	o.expire_ms = 1500;
+	want_status(s->rb, set(s, 3, &o), RB_OK);
+	assert_int_equal(rbt_count_outcome(s->res, RB_ANSWERED), 3);
+	rbt_scene_want_over(s);
+}
+
 /* --------------------------------------------------------- asked to repeat -- */
 
 static void test_writes_that_may_be_repeated_are_all_applied(void **state)
@@ -334,6 +357,7 @@ int main(void)
 		RBT_SCENE(test_no_write_is_sent_twice_wherever_it_ends),
 		RBT_SCENE(test_what_is_in_doubt_ends_the_call),
 		RBT_SCENE(test_a_write_that_had_not_left_goes_on),
+		RBT_SCENE(test_a_question_is_asked_again),
 		RBT_SCENE(test_writes_that_may_be_repeated_are_all_applied),
 		RBT_SCENE(test_repeating_has_its_bound_too),
 		RBT_SCENE(test_a_stream_of_writes_may_be_repeated),

@@ -317,6 +317,35 @@ static void test_a_callback_that_has_none_at_the_beginning(void **state)
 	}
 }
 
+/* The lost one is not touched again, whatever is given in its place. */
+static int free_and_refuse(void *arg, redisContext *lost, redisContext **fresh)
+{
+	giver *g = arg;
+
+	(void)fresh;
+	g->calls++;
+	forget(g, lost);
+	redisFree(lost);
+	return -1;
+}
+
+static void test_a_context_that_was_freed_is_not_touched_again(void **state)
+{
+	static const size_t budgets[] = { 10 + 4 + 2 * 10 };
+	rbt_scene *s = rbt_scene_use(state);
+	giver g;
+	rb_options o;
+
+	begin(s, &g, WAY_NO, budgets, 1);
+	o = with(&g, 9);
+	o.reconnect = free_and_refuse;
+	want_status(s->rb, rbt_scene_read(s, 9, &o), RB_ERR_IO);
+	want_filled(s->res, 1, 4, 1);
+	assert_int_equal(g.calls, 1);
+	want_status(s->rb, rbt_scene_read(s, 9, NULL), RB_ERR_INVALID);
+	end(s, &g);
+}
+
 /* A context that works at the third try. */
 static int give_late(void *arg, redisContext *lost, redisContext **fresh)
 {
@@ -449,6 +478,7 @@ int main(void)
 			test_without_the_callback_a_lost_context_ends_the_call),
 		RBT_SCENE(test_a_callback_that_has_none_ends_the_call),
 		RBT_SCENE(test_a_callback_that_has_none_at_the_beginning),
+		RBT_SCENE(test_a_context_that_was_freed_is_not_touched_again),
 		RBT_SCENE(test_a_callback_is_asked_as_often_as_attempts_say),
 		RBT_SCENE(test_the_deadline_holds_between_bad_ones),
 		RBT_SCENE(test_a_cancel_while_the_callback_is_at_work),

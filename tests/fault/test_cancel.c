@@ -1,142 +1,10 @@
 /*
- * rb_client_cancel() from other threads and from signal handlers, wherever the
- * call is in the meantime.
+ * rb_client_cancel() from other threads while the peer is busy, while the call
+ * waits by itself, and between calls.
  */
-#include "commands.h"
-#include "store.h"
-#include "tick.h"
-
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "canceller.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-enum { SOON_US = 2000000, WITHIN_MS = 20 };
-
-static rbt_store store;
-
-/* ------------------------------------------------------------- who cancels -- */
-
-/* Whom, when it was done, and where in the peer's work. */
-static rb_client *_Atomic target;
-static atomic_ullong moment_us;
-static atomic_size_t cancel_at;
-
-static void cancel_now(void)
-{
-	atomic_store(&moment_us, rbt_now_us());
-	rb_client_cancel(atomic_load(&target));
-}
-
-/* From the peer's thread, before it answers a command. */
-static void cancel_at_command(void *arg, size_t ncommands)
-{
-	(void)arg;
-	if (ncommands == atomic_load(&cancel_at))
-		cancel_now();
-}
-
-/* From a thread of its own, a little after the peer has seen so much. */
-typedef struct watcher {
-	pthread_t thread;
-	rbt_peer *peer;
-	size_t commands, connections, steps;
-} watcher;
-
-static void *watch(void *arg)
-{
-	watcher *w = arg;
-
-	if (w->commands > 0)
-		rbt_peer_await_commands(w->peer, w->commands, 20000);
-	if (w->steps > 0)
-		rbt_peer_await_step(w->peer, w->steps, 20000);
-	for (int i = 0; w->peer && i < 20000 &&
-			rbt_peer_connections(w->peer) < w->connections;
-	     i++)
-		rbt_sleep_ms(1);
-	/* Into the wait that follows; should it be over, the test asserts no
-	 * less. */
-	rbt_sleep_ms(WITHIN_MS);
-	cancel_now();
-	return NULL;
-}
-
-static void start(watcher *w)
-{
-	assert_int_equal(pthread_create(&w->thread, NULL, watch, w), 0);
-}
-
-static void join(watcher *w)
-{
-	assert_int_equal(pthread_join(w->thread, NULL), 0);
-}
-
-/* The call, which has just returned, did so soon. */
-static void want_soon(const char *what)
-{
-	uint64_t us = rbt_now_us() - atomic_load(&moment_us);
-
-	print_message("cancelled %s: back after %u.%03u ms\n", what,
-		      (unsigned)(us / 1000), (unsigned)(us % 1000));
-	assert_in_range(us, 0, SOON_US);
-}
-
-/* ------------------------------------------------------------ the scene -- */
-
-static void begin(rbt_scene *s, size_t at, const rb_options *o)
-{
-	rbt_scene_rest(s);
-	store.nkeys = 100;
-	store.value_len = 4;
-	store.hook = cancel_at_command;
-	atomic_store(&cancel_at, at);
-	if (store.closed)
-		rbt_store_open(&store, s, o);
-	else
-		rbt_store_wrap(&store, s);
-	atomic_store(&target, s->rb);
-}
-
-static void clear(rbt_scene *s)
-{
-	rbt_scene_rest(s);
-	memset(&store, 0, sizeof(store));
-}
-
-/* A call on an own client goes well again. */
-static void want_well(rbt_scene *s)
-{
-	rb_options o = rbt_options(0, 0);
-
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_OK);
-	want_loaded(s->res, 6, 4);
-}
-
-/* Nothing of a wrapped context is in between. */
-static void want_settled(rbt_scene *s)
-{
-	if (s->ctx->err == 0)
-		rbt_scene_want_pong(s);
-	else
-		rbt_scene_want_broken(s);
-}
 
 /* --------------------------------------------------------- silent peers -- */
 
@@ -289,116 +157,6 @@ static void test_asking_for_sizes_is_ended(void **state)
 	clear(s);
 }
 
-/* ------------------------------------------------------------ connecting -- */
-
-static void test_a_silent_handshake_is_ended(void **state)
-{
-	rb_options o = rbt_options(2, 1);
-	rbt_scene *s = rbt_scene_use(state);
-
-	clear(s);
-	store.closed = true;
-	store.mute_login = 1;
-	begin(s, 0, &o);
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-	want_soon("in a handshake");
-	want_words(rb_client_error(s->rb), "cancelled");
-	assert_null(s->res);
-	want_well(s);
-	clear(s);
-}
-
-static void test_a_silent_handshake_of_a_second_connection_is_ended(
-	void **state)
-{
-	static const size_t budgets[] = { RBT_STORE_GREETING + 14 };
-	rb_options o = rbt_options(6, 1);
-	rbt_scene *s = rbt_scene_use(state);
-
-	clear(s);
-	store.closed = true;
-	store.mute_login = 2;
-	store.budgets = budgets;
-	store.nbudgets = 1;
-	begin(s, 0, &o);
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-	want_soon("in a second handshake");
-	want_sound(s->res);
-	want_filled(s->res, 0, 4, 0);
-	assert_int_equal(rb_result_failed(s->res), 5);
-	want_well(s);
-	clear(s);
-}
-
-/* A listener that accepts nobody, with its queue full. */
-static int listen_in_vain(int family, const struct sockaddr *address,
-			  socklen_t len, int fillers[8])
-{
-	struct sockaddr_storage bound;
-	socklen_t size = sizeof(bound);
-	int fd = socket(family, SOCK_STREAM, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, address, len), 0);
-	assert_int_equal(listen(fd, 0), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&bound, &size), 0);
-	for (int i = 0; i < 8; i++) {
-		fillers[i] = socket(family, SOCK_STREAM, 0);
-		assert_true(fillers[i] >= 0);
-		assert_int_equal(fcntl(fillers[i], F_SETFL, O_NONBLOCK), 0);
-		(void)connect(fillers[i], (struct sockaddr *)&bound, size);
-	}
-	return fd;
-}
-
-static void end_connecting(rbt_scene *s, const char *uri, const char *what)
-{
-	rb_options o = rbt_options(0, 0);
-	watcher w = { .commands = 0 };
-
-	rb_client_free(s->rb);
-	s->rb = NULL;
-	assert_int_equal(rb_client_open(&s->rb, uri, &o), RB_OK);
-	atomic_store(&target, s->rb);
-	start(&w);
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-	want_soon(what);
-	join(&w);
-	assert_null(s->res);
-}
-
-static void test_connecting_is_ended(void **state)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	socklen_t len = sizeof(in);
-	char dir[] = "/tmp/redisbatch-XXXXXX", uri[160];
-	int fillers[8], fd;
-	rbt_scene *s = rbt_scene_use(state);
-
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	fd = listen_in_vain(AF_INET, (struct sockaddr *)&in, sizeof(in),
-			    fillers);
-	getsockname(fd, (struct sockaddr *)&in, &len);
-	snprintf(uri, sizeof(uri), "redis://:pw@127.0.0.1:%d",
-		 ntohs(in.sin_port));
-	end_connecting(s, uri, "while connecting over TCP");
-	for (size_t i = 0; i < COUNT(fillers); i++)
-		close(fillers[i]);
-	close(fd);
-	assert_non_null(mkdtemp(dir));
-	snprintf(un.sun_path, sizeof(un.sun_path), "%s/socket", dir);
-	fd = listen_in_vain(AF_UNIX, (struct sockaddr *)&un, sizeof(un),
-			    fillers);
-	snprintf(uri, sizeof(uri), "unix://:pw@%s", un.sun_path);
-	end_connecting(s, uri, "while connecting to a path");
-	for (size_t i = 0; i < COUNT(fillers); i++)
-		close(fillers[i]);
-	close(fd);
-	unlink(un.sun_path);
-	rmdir(dir);
-}
-
 /* --------------------------------------------------------------- waiting -- */
 
 static void test_backing_off_is_ended(void **state)
@@ -445,102 +203,6 @@ static void test_pacing_is_ended(void **state)
 	want_filled(s->res, 0, 4, 0);
 	assert_true(rb_result_failed(s->res) > 50);
 	want_settled(s);
-	clear(s);
-}
-
-static void test_waiting_for_a_connection_is_ended(void **state)
-{
-	enum { N = 64 };
-	size_t budgets[N];
-	rb_options o = rbt_options(6, 1);
-	watcher w = { .connections = 5 };
-	rbt_scene *s = rbt_scene_use(state);
-
-	for (size_t i = 0; i < N; i++)
-		budgets[i] = RBT_STORE_GREETING + 1;
-	clear(s);
-	store.closed = true;
-	store.budgets = budgets;
-	store.nbudgets = N;
-	o.attempts = 1000;
-	begin(s, SIZE_MAX, &o);
-	w.peer = s->peer;
-	start(&w);
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-	want_soon("between two connections");
-	join(&w);
-	want_sound(s->res);
-	assert_int_equal(rb_result_failed(s->res), 6);
-	clear(s);
-}
-
-/* --------------------------------------------------------------- signals -- */
-
-static pthread_t caller;
-
-static void on_signal(int number)
-{
-	(void)number;
-	atomic_store(&moment_us, rbt_now_us());
-	rb_client_cancel(atomic_load(&target));
-}
-
-static void send_signal(void *arg, size_t ncommands)
-{
-	(void)arg;
-	if (ncommands == atomic_load(&cancel_at))
-		pthread_kill(caller, SIGUSR1);
-}
-
-static void test_a_signal_handler_may_cancel(void **state)
-{
-	static const int flags[] = { 0, SA_RESTART };
-	rb_options o = rbt_options(2, 1);
-	rbt_scene *s = rbt_scene_use(state);
-
-	caller = pthread_self();
-	for (size_t i = 0; i < COUNT(flags); i++) {
-		struct sigaction act = { .sa_handler = on_signal,
-					 .sa_flags = flags[i] };
-
-		assert_int_equal(sigaction(SIGUSR1, &act, NULL), 0);
-		clear(s);
-		store.closed = true;
-		store.mute_at = 2;
-		begin(s, SIZE_MAX, &o);
-		rbt_scene_rest(s);
-		store.hook = send_signal;
-		atomic_store(&cancel_at, 2);
-		rbt_store_open(&store, s, &o);
-		atomic_store(&target, s->rb);
-		want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-		want_soon("by a signal handler");
-		want_filled(s->res, 1, 4, 1);
-		want_failed(s->res, 2, RB_ERR_CANCELLED, RB_UNKNOWN);
-		want_well(s);
-	}
-	signal(SIGUSR1, SIG_DFL);
-	clear(s);
-}
-
-static void test_a_timer_may_cancel(void **state)
-{
-	struct sigaction act = { .sa_handler = on_signal };
-	struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
-	struct itimerval never = { { 0, 0 }, { 0, 0 } };
-	rb_options o = rbt_options(2, 1);
-	rbt_scene *s = rbt_scene_use(state);
-
-	clear(s);
-	store.mute_at = 1;
-	begin(s, SIZE_MAX, &o);
-	assert_int_equal(sigaction(SIGALRM, &act, NULL), 0);
-	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
-	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
-	setitimer(ITIMER_REAL, &never, NULL);
-	signal(SIGALRM, SIG_DFL);
-	want_sound(s->res);
-	assert_int_equal(rb_result_failed(s->res), 6);
 	clear(s);
 }
 
@@ -595,22 +257,6 @@ static void test_a_call_without_work_leaves_it_to_the_next(void **state)
 	want_status(s->rb, rbt_scene_read(s, 6, &o), RB_ERR_CANCELLED);
 	want_well(s);
 	rbt_scene_want_pong(s);
-	clear(s);
-}
-
-static void test_a_cancel_before_connecting_ends_that(void **state)
-{
-	rb_options o = rbt_options(2, 1);
-	rbt_scene *s = rbt_scene_use(state);
-
-	clear(s);
-	store.closed = true;
-	begin(s, SIZE_MAX, &o);
-	rb_client_cancel(s->rb);
-	want_status(s->rb, rb_client_connect(s->rb), RB_ERR_CANCELLED);
-	want_words(rb_client_error(s->rb), "cancelled");
-	want_status(s->rb, rb_client_connect(s->rb), RB_OK);
-	want_well(s);
 	clear(s);
 }
 
@@ -672,18 +318,10 @@ int main(void)
 		RBT_SCENE(test_a_read_that_trickles_is_ended),
 		RBT_SCENE(test_an_endless_stream_is_ended),
 		RBT_SCENE(test_asking_for_sizes_is_ended),
-		RBT_SCENE(test_a_silent_handshake_is_ended),
-		RBT_SCENE(
-			test_a_silent_handshake_of_a_second_connection_is_ended),
-		RBT_SCENE(test_connecting_is_ended),
 		RBT_SCENE(test_backing_off_is_ended),
 		RBT_SCENE(test_pacing_is_ended),
-		RBT_SCENE(test_waiting_for_a_connection_is_ended),
-		RBT_SCENE(test_a_signal_handler_may_cancel),
-		RBT_SCENE(test_a_timer_may_cancel),
 		RBT_SCENE(test_a_cancel_before_a_call_ends_that_call),
 		RBT_SCENE(test_a_call_without_work_leaves_it_to_the_next),
-		RBT_SCENE(test_a_cancel_before_connecting_ends_that),
 		RBT_SCENE(test_a_storm_of_cancels_is_survived),
 	};
 

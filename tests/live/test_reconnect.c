@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -442,6 +443,68 @@ static void test_a_wrapped_context_is_reconnected_by_its_callback(void **state)
 	rbt_want_pong(live->ctx);
 }
 
+/* A server that ends connections which are slow to read so much. */
+static void test_answers_the_server_cannot_hold_are_made_smaller(void **state)
+{
+	static const struct {
+		size_t n, chunk_keys, window;
+	} rows[] = { { 60, 0, 0 }, { 60, 6, 6 }, { 24, 24, 1 } };
+	rbt_live *live = rbt_live_use(state);
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		rb_options o = rbt_options(rows[i].chunk_keys, rows[i].window);
+
+		rbt_do(live->admin, "FLUSHALL");
+		rbt_live_load(live, rows[i].n, 400000);
+		rbt_do(live->admin, "CONFIG SET client-output-buffer-limit %s",
+		       "normal 1048576 0 0");
+		rbt_live_open_uri(live, &o, "unix://%s",
+				  rbt_server_socket(live->server));
+		want_status(live->rb, rbt_live_read(live, &o), RB_OK);
+		want_loaded(live->res, rows[i].n, 400000);
+		rbt_do(live->admin, "CONFIG SET client-output-buffer-limit %s",
+		       "normal 0 0 0");
+	}
+}
+
+/* A server that ends connections which send so much: nobody knows what became
+ * of it, so it is not sent again unless that is asked for. */
+static void test_a_value_above_the_query_buffer_is_given_up(void **state)
+{
+	static const char *keys[] = { "a", "large", "c" };
+	static const uint32_t flags[] = { 0, RB_RETRY_WRITES };
+	rbt_live *live = rbt_live_use(state);
+	char *large = calloc(1, 2000000);
+	const char *values[] = { "1", large, "3" };
+	size_t lens[] = { 1, 2000000, 1 };
+
+	assert_non_null(large);
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		rb_options o = rbt_options(1, 1);
+
+		rbt_do(live->admin, "FLUSHALL");
+		rbt_do(live->admin, "CONFIG SET client-query-buffer-limit 1mb");
+		rbt_live_drop(live);
+		rbt_live_open_uri(live, &o, "redis://127.0.0.1:%d",
+				  rbt_server_port(live->server));
+		o.flags = flags[i];
+		want_status(live->rb,
+			    rb_mset_chunked(live->rb, keys, NULL, values, lens,
+					    3, &o, &live->res),
+			    RB_ERR_IO);
+		want_sound(live->res);
+		want_written(live->res, 0, RB_ANSWERED);
+		want_failed(live->res, 1, RB_ERR_IO,
+			    rb_result_outcome(live->res, 1));
+		assert_int_not_equal(rb_result_outcome(live->res, 1),
+				     RB_ANSWERED);
+		assert_int_equal(rbt_ask_number(live->admin, "EXISTS large"),
+				 0);
+		assert_in_range(rb_result_chunk(live->res, 1)->attempts, 1, 3);
+	}
+	free(large);
+}
+
 /* ---------------------------------------------------------------- writes -- */
 
 enum { WRITES = 3000 };
@@ -565,6 +628,8 @@ int main(void)
 		RBT_LIVE(test_an_idle_connection_that_was_closed_is_made_anew),
 		RBT_LIVE(test_an_idle_wrapped_context_that_was_closed_says_so),
 		RBT_LIVE(test_a_wrapped_context_is_reconnected_by_its_callback),
+		RBT_LIVE(test_answers_the_server_cannot_hold_are_made_smaller),
+		RBT_LIVE(test_a_value_above_the_query_buffer_is_given_up),
 		RBT_LIVE(
 			test_a_killed_write_ends_or_goes_on_but_is_never_wrong),
 		RBT_LIVE(test_a_killed_write_that_may_be_repeated_is_whole),

@@ -15,6 +15,14 @@ void rbi_parcel_clear(const rbi_parcel *p)
 	memset(p->entries, 0, p->cut.count * sizeof(*p->entries));
 }
 
+void rbi_parcel_doubt(const rbi_parcel *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->cut.count; i++)
+		rbi_entry_doubt(&p->entries[i]);
+}
+
 void rbi_parcel_distrust(const rbi_parcel *p)
 {
 	size_t i;

@@ -67,6 +67,9 @@ rbi_parcel rbi_parcel_part(const rbi_parcel *p, size_t skip, size_t count);
 /* Forgets what was answered, since it is going to be sent again. */
 void rbi_parcel_clear(const rbi_parcel *p);
 
+/* What was refused now may have been applied when it was sent before. */
+void rbi_parcel_doubt(const rbi_parcel *p);
+
 /* Forgets what was answered though it had not been asked whole, but for
  * errors: a server that gives up says why. */
 void rbi_parcel_distrust(const rbi_parcel *p);

@@ -80,13 +80,15 @@ static bool wait_in_halves(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate)
 
 /* Nobody waits longer than to the deadline, nor for ever without one. What
  * concerns some keys only must not take the time of all. */
-static bool is_worth_waiting(const rbi_engine *e, rbi_route route,
-			     uint64_t until_us)
+static bool is_worth_waiting(const rbi_engine *e, const rbi_parcel *p,
+			     rbi_route route, uint64_t until_us)
 {
 	if (e->options->attempts < 2 || until_us >= e->deadline_us)
 		return false;
+	if (route == RBI_ROUTE_AGAIN)
+		return p->attempts < e->options->attempts;
 	return e->refusals.tries < e->options->attempts ||
-	       (route == RBI_ROUTE_LATER && e->deadline_us != RBI_NEVER);
+	       e->deadline_us != RBI_NEVER;
 }
 
 static bool wait_for_server(rbi_engine *e, const rbi_parcel *p,
@@ -99,7 +101,7 @@ static bool wait_for_server(rbi_engine *e, const rbi_parcel *p,
 	if (e->waiting)
 		return rbi_again_keep(&e->again, p, fate);
 	until_us = now_us + rbi_backoff_next(&e->refusals);
-	if (!is_worth_waiting(e, route, until_us) ||
+	if (!is_worth_waiting(e, p, route, until_us) ||
 	    !rbi_again_keep(&e->again, p, fate)) {
 		rbi_backoff_reset(&e->refusals);
 		return false;
@@ -124,8 +126,8 @@ static bool wait_shrunk(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate)
 static bool wait_split(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate,
 		       const rbi_hints *hints)
 {
-	size_t args = rbi_batch_fixed_args(e->batch) +
-		      p->cut.count * rbi_batch_entry_args(e->batch);
+	size_t args = rbi_batch_fixed_args(p->cut.batch) +
+		      p->cut.count * rbi_batch_entry_args(p->cut.batch);
 
 	if (hints->limit > 0)
 		rbi_limits_bytes(e->limits, hints->limit);

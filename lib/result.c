@@ -139,6 +139,7 @@ rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk)
 
 rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk)
 {
+	bool doubted = e->word >> 8 == RBI_ENTRY_DOUBT;
 	rb_slice text;
 
 	switch (rbi_entry_state(e)) {
@@ -149,17 +150,17 @@ rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk)
 	case RBI_STATE_SHAPE:
 	case RBI_STATE_LONG:
 		return RB_ANSWERED;
-	case RBI_STATE_UNMET:
-		return RB_REJECTED;
 	case RBI_STATE_ERROR:
 		return RB_REJECTED;
 	case RBI_STATE_DOUBT:
 		return RB_UNKNOWN;
+	case RBI_STATE_UNMET:
+		return doubted ? RB_UNKNOWN : RB_REJECTED;
 	case RBI_STATE_REPLY_ERROR:
 		text = rbi_reply_text(e->data);
-		return rbi_route_hints(text.data, text.len).upstream ?
-			       RB_UNKNOWN :
-			       RB_REJECTED;
+		if (doubted || rbi_route_hints(text.data, text.len).upstream)
+			return RB_UNKNOWN;
+		return RB_REJECTED;
 	case RBI_STATE_UNSET:
 		break;
 	}

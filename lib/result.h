@@ -36,6 +36,9 @@ typedef struct rbi_entry {
 	uint64_t word; /* len << 8 | state */
 } rbi_entry;
 
+/* In place of the length of an entry that has none: it may be applied. */
+#define RBI_ENTRY_DOUBT 1
+
 static inline void rbi_entry_set(rbi_entry *e, rbi_state state,
 				 const void *data, size_t len)
 {
@@ -53,6 +56,17 @@ static inline size_t rbi_entry_number(const rbi_entry *e)
 {
 	return rbi_entry_state(e) == RBI_STATE_DONE ? (size_t)(e->word >> 8) :
 						      0;
+}
+
+/* The entry was not applied by what answered it, but perhaps before that. */
+static inline void rbi_entry_doubt(rbi_entry *e)
+{
+	rbi_state state = rbi_entry_state(e);
+
+	if (state == RBI_STATE_ERROR)
+		rbi_entry_set(e, RBI_STATE_DOUBT, e->data, 0);
+	else if (state == RBI_STATE_UNMET || state == RBI_STATE_REPLY_ERROR)
+		rbi_entry_set(e, state, e->data, RBI_ENTRY_DOUBT);
 }
 
 struct rb_result {

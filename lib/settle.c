@@ -80,8 +80,12 @@ static rb_chunk *begin_report(rbi_engine *e, const rbi_parcel *parcel,
 	chunk->outcome = fate->outcome;
 	chunk->message = fate->message;
 	/* That it was refused later says nothing of what came before. */
-	if (parcel->unknown && chunk->outcome != RB_ANSWERED)
+	if (parcel->unknown && chunk->outcome != RB_ANSWERED) {
 		chunk->outcome = RB_UNKNOWN;
+		rbi_parcel_doubt(parcel);
+	}
+	if (e->node != NULL)
+		chunk->node = e->node;
 	return chunk;
 }
 

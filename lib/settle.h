@@ -50,8 +50,9 @@ typedef struct rbi_engine {
 	bool starts_small;     /* a long batch of unknown values */
 	rbi_redial_fn *redial; /* NULL: a connection that ends stays so */
 	void *redial_arg;
-	rbi_wake *wake; /* NULL: nobody cancels */
-	uint64_t seed;	/* for what is left to chance */
+	rbi_wake *wake;	  /* NULL: nobody cancels */
+	uint64_t seed;	  /* for what is left to chance */
+	const char *node; /* who is asked; lives as long as the reports */
 
 	rbi_window window;
 	rbi_pace pace;

@@ -376,7 +376,6 @@ static void test_slots_that_stay_away_are_asked_for_alike(void **state)
 	rig_fini(&r);
 }
 
-#ifdef RBT_PENDING
 /* However many others are served meanwhile, whatever the deadline. */
 static void test_a_slot_that_stays_away_holds_nobody_up(void **state)
 {
@@ -401,7 +400,6 @@ static void test_a_slot_that_stays_away_holds_nobody_up(void **state)
 		rig_fini(&r);
 	}
 }
-#endif
 
 static void test_a_write_that_a_proxy_lost_is_not_repeated(void **state)
 {
@@ -533,9 +531,7 @@ int main(void)
 			test_cancelled_between_two_tries_it_is_in_step),
 		cmocka_unit_test(test_a_slot_that_stays_away_fails_by_itself),
 		cmocka_unit_test(test_slots_that_stay_away_are_asked_for_alike),
-#ifdef RBT_PENDING
 		cmocka_unit_test(test_a_slot_that_stays_away_holds_nobody_up),
-#endif
 		cmocka_unit_test(
 			test_a_write_that_a_proxy_lost_is_not_repeated),
 		cmocka_unit_test(test_each_chunk_is_told_of_once),

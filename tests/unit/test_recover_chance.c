@@ -220,7 +220,6 @@ static void test_whatever_happens_to_writes_that_may_be_repeated(void **state)
 	run_verbs(1, 2, true, false);
 }
 
-#ifdef RBT_PENDING
 static void test_whatever_happens_to_commands_that_may_be_repeated(void **state)
 {
 	(void)state;
@@ -228,7 +227,6 @@ static void test_whatever_happens_to_commands_that_may_be_repeated(void **state)
 	round_flags = RB_RETRY_WRITES;
 	run_verbs(3, 1, true, false);
 }
-#endif
 
 static void test_whatever_happens_without_memory(void **state)
 {
@@ -244,10 +242,8 @@ int main(void)
 		cmocka_unit_test(test_whatever_happens_on_many_connections),
 		cmocka_unit_test(
 			test_whatever_happens_to_writes_that_may_be_repeated),
-#ifdef RBT_PENDING
 		cmocka_unit_test(
 			test_whatever_happens_to_commands_that_may_be_repeated),
-#endif
 		cmocka_unit_test(test_whatever_happens_without_memory),
 	};
 

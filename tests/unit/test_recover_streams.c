@@ -230,7 +230,6 @@ static void test_a_stream_that_waits_takes_no_more_in(void **state)
 	rig_fini(&r);
 }
 
-#ifdef RBT_PENDING
 static void test_a_stream_of_pairs_learns_how_many_arguments_fit(void **state)
 {
 	(void)state;
@@ -248,7 +247,6 @@ static void test_a_stream_of_pairs_learns_how_many_arguments_fit(void **state)
 	check_writes();
 	rig_fini(&r);
 }
-#endif
 
 /* ------------------------------------------------------- whatever happens -- */
 
@@ -328,10 +326,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts_of_a_stream_come_in_order),
 		cmocka_unit_test(test_a_stream_that_waits_takes_no_more_in),
-#ifdef RBT_PENDING
 		cmocka_unit_test(
 			test_a_stream_of_pairs_learns_how_many_arguments_fit),
-#endif
 		cmocka_unit_test(test_whatever_happens_to_a_stream),
 		cmocka_unit_test(
 			test_whatever_happens_to_a_stream_without_memory),

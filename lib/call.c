@@ -51,7 +51,23 @@ static rb_status partial(rb_client *client, const rb_result *res)
 typedef struct redialer {
 	rb_client *client;
 	const rb_options *options;
+	rbi_engine *engine;
 } redialer;
+
+/* Reports of an array outlive the client, those of a stream do not. */
+static void name_node(rb_client *client, rbi_engine *e)
+{
+	const char *copy;
+
+	e->node = client->node;
+	if (e->feed->recycles || strcmp(e->result->node, client->node) == 0) {
+		e->node = e->feed->recycles ? client->node : e->result->node;
+		return;
+	}
+	copy = rbi_slabs_copy(&e->result->notes, client->node,
+			      strlen(client->node));
+	e->node = copy != NULL ? copy : e->result->node;
+}
 
 /* The line on the last failure, which will be led in by the node again. */
 static const char *without_node(const rb_client *client)
@@ -73,6 +89,8 @@ static rb_status redial(void *arg, uint64_t deadline_us,
 	r->client->error[0] = '\0';
 	status =
 		rbi_client_renew(r->client, r->options, deadline_us, transport);
+	if (status == RB_OK)
+		name_node(r->client, r->engine);
 	rbi_print(why, why_size, "%s", without_node(r->client));
 	r->client->error[0] = '\0';
 	return status;
@@ -105,6 +123,8 @@ static rb_status prepare(rb_client *client, const rb_options *o,
 {
 	r->client = client;
 	r->options = o;
+	r->engine = e;
+	e->node = NULL;
 	e->options = o;
 	e->batch = batch;
 	e->lane = &client->lane;
@@ -131,6 +151,15 @@ static void run(rb_client *client, rbi_engine *e, rb_status taken)
 	rbi_engine_run(e, client->clock);
 }
 
+/* A connection that had ended is broken, even if nothing was done with it. */
+static rb_status no_result(rb_client *client, rbi_transport *t, rb_status taken)
+{
+	if (taken == RB_ERR_IO)
+		rbi_transport_break(t, taken,
+				    "the server closed the connection");
+	return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
+}
+
 /* ---------------------------------------------------------------- batch -- */
 
 /* Room for reports that will do unless bytes cut the chunks. */
@@ -154,7 +183,7 @@ static rb_status run_batch(rb_client *client, const rb_options *o,
 	e.result = rbi_result_new(o->allocator, batch->n,
 				  expected_chunks(o, batch->n), client->node);
 	if (e.result == NULL)
-		return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
+		return no_result(client, &transport, taken);
 	rbi_array_feed_init(&feed, batch, e.result);
 	e.feed = &feed.feed;
 	run(client, &e, taken);
@@ -210,7 +239,7 @@ rb_status rbi_call_stream(rb_client *client, const rb_options *o,
 		return status;
 	e.result = rbi_result_new(client->allocator, 0, 0, "");
 	if (e.result == NULL)
-		return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
+		return no_result(client, &transport, status);
 	in->allocator = client->allocator;
 	in->node = client->node;
 	in->max_value = o->max_value_bytes;

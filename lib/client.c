@@ -135,7 +135,7 @@ uint64_t rbi_client_deadline(const rb_client *client, const rb_options *o)
 {
 	uint32_t ms = o->timeout_ms;
 
-	if (ms == 0 && !client->own)
+	if (ms == 0 && !client->own && client->ctx != NULL)
 		ms = rbi_transport_timeout_ms(client->ctx);
 	return rbi_clock_after(rbi_clock_now(client->clock), ms);
 }
@@ -229,9 +229,13 @@ static rb_status renew_wrapped(rb_client *client, const rb_options *o,
 	struct redisContext *fresh = NULL;
 
 	if (o->reconnect(o->reconnect_arg, client->ctx, &fresh) < 0 ||
-	    fresh == NULL)
+	    fresh == NULL) {
+		/* It may have freed the one that was lost. */
+		client->ctx = NULL;
 		return rbi_client_fail(client, RB_ERR_SKIPPED,
-				       "the callback has no other");
+				       "%s: options.reconnect gave no context",
+				       client->node);
+	}
 	client->ctx = fresh;
 	rbi_transport_node(fresh, client->node, sizeof(client->node));
 	return take_wrapped(client, t);
@@ -244,7 +248,8 @@ static rb_status take(rb_client *client, const rb_options *o,
 {
 	if (client->own)
 		return dial_and_take(client, o, deadline_us, t);
-	if (o->reconnect != NULL && rbi_transport_is_broken(client->ctx))
+	if (o->reconnect != NULL &&
+	    (client->ctx == NULL || rbi_transport_is_broken(client->ctx)))
 		return renew_wrapped(client, o, t);
 	return take_wrapped(client, t);
 }
@@ -254,6 +259,8 @@ rb_status rbi_client_take(rb_client *client, const rb_options *o,
 {
 	rb_status status = take(client, o, deadline_us, t);
 
+	if (status == RB_ERR_SKIPPED)
+		status = RB_ERR_CONNECT;
 	t->wake = &client->wake;
 	return status;
 }

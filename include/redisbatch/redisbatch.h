@@ -265,7 +265,8 @@ enum {
  * or reconnect it and give it back as *fresh. The function is called on the
  * thread of the call and must not use the client; the deadline does not
  * interrupt it. Below 0: there is no other context, and the call ends with
- * what it has.
+ * what it has; the client has none then until the function is asked again, with
+ * lost NULL, by the next call.
  */
 typedef int rb_reconnect_fn(void *arg, struct redisContext *lost,
 			    struct redisContext **fresh);

@@ -285,11 +285,13 @@ static void test_a_server_without_room_is_said(void **state)
 	for (int i = 0; i < 50; i++) {
 		rb_status status = read_where(live);
 
-		if (status != RB_ERR_CONNECT)
+		/* Or the words were lost with the first connection, and no
+		 * other was to be had. */
+		if (status != RB_ERR_CONNECT && status != RB_ERR_IO)
 			want_status(live->rb, status, RB_ERR_SERVER);
 		want_words(rb_client_error(live->rb),
 			   "max number of clients reached");
-		if (live->res)
+		if (live->res && status == RB_ERR_SERVER)
 			want_failed(live->res, 0, RB_ERR_SERVER, RB_REJECTED);
 	}
 	rbt_do(live->admin, "CONFIG SET maxclients 100");
@@ -358,22 +360,22 @@ static void test_a_server_that_came_back_is_dialled_anew(void **state)
 	rbt_live *live = rbt_live_use(state);
 	rb_options o = rbt_options(0, 0);
 
-	o.timeout_ms = 300;
 	fill_databases(live);
-	rbt_live_open_uri(live, &o, "redis://127.0.0.1:%d/3",
+	rbt_live_open_uri(live, NULL, "redis://127.0.0.1:%d/3",
 			  rbt_server_port(live->server));
 	want_where(live, "three");
 	rbt_live_stop(live);
-	want_status(live->rb, read_where(live), RB_ERR_TIMEOUT);
-	want_status(live->rb, read_where(live), RB_ERR_TIMEOUT);
+	o.timeout_ms = 300;
+	for (int i = 0; i < 2; i++) {
+		rbt_live_drop(live);
+		want_status(live->rb,
+			    rb_mget_chunked(live->rb,
+					    (const char *[]){ "where" }, NULL,
+					    1, &o, &live->res),
+			    RB_ERR_TIMEOUT);
+	}
 	rbt_live_go_on(live);
-	o.timeout_ms = 20000;
-	rbt_live_drop(live);
-	want_status(live->rb,
-		    rb_mget_chunked(live->rb, (const char *[]){ "where" }, NULL,
-				    1, &o, &live->res),
-		    RB_OK);
-	want_text(live->res, 0, "three");
+	want_where(live, "three");
 }
 
 int main(void)

@@ -148,6 +148,11 @@ static bool is_allowed(const torture *t, rb_status status)
 	if (status == RB_ERR_CONNECT &&
 	    (t->scenario->marks & SCENARIO_OWN) == 0)
 		return false;
+	/* Without memory to keep it, a chunk that was lost is not sent again,
+	 * while others go on. */
+	if (status == RB_ERR_PARTIAL && t->kind == TORTURE_BOTH &&
+	    (t->scenario->marks & SCENARIO_OWN) != 0)
+		return true;
 	return may_break(t) &&
 	       (status == RB_ERR_IO || status == RB_ERR_CONNECT);
 }

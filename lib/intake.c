@@ -258,24 +258,38 @@ static rb_status intake_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 	return status;
 }
 
-/* An entry that the source gave and that went into no chunk is answered for,
- * those that it still has are not asked for. */
+/* Hands over the entry that the source gave and that went into no chunk: from
+ * where the source has it, since there may be no memory for a crate. */
+static void hand_pending(rbi_intake *in)
+{
+	const rb_slice key = { in->strings[0], in->lens[0] };
+	const rb_slice value = { NULL, 0 };
+	const struct redisReply *reply = NULL;
+	const rb_status status = RB_ERR_SKIPPED;
+	size_t number = in->given++;
+
+	in->pending = false;
+	in->failed++;
+	if (in->cancelled)
+		return;
+	if (in->take_values != NULL)
+		(void)in->take_values(in->take_arg, number, &key, &value,
+				      &status, 1);
+	else if (in->take_replies != NULL)
+		(void)in->take_replies(in->take_arg, number, &reply, &status,
+				       1);
+}
+
+/* What the source still has is not asked for. */
 static void intake_rest(rbi_feed *feed, const rbi_bounds *bounds,
 			const char *message)
 {
 	rbi_intake *in = intake_of(feed);
-	rbi_parcel parcel;
-	rbi_bounds one = *bounds;
-	rb_chunk *report;
 
-	one.keys = 1;
-	if (in->pending && intake_next(feed, &one, &parcel) == RB_OK &&
-	    parcel.cut.count > 0) {
-		report = intake_report(feed, &parcel);
-		report->message = message;
-		report->request_bytes = parcel.cut.request_bytes;
-		(void)intake_delivered(feed, &parcel, report);
-	}
+	(void)bounds;
+	(void)message;
+	if (in->pending)
+		hand_pending(in);
 	feed->ended = true;
 }
 

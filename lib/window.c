@@ -5,6 +5,12 @@
 #define START_ENTRIES 1000
 #define WAITING 2
 
+/* The first gaps count for half each, so that a hiccup at the beginning is soon
+ * forgotten; the later ones for an eighth, and for no more than so many times
+ * the pace. */
+#define FIRST_GAPS 8
+#define LONGEST_GAP 4
+
 void rbi_window_init(rbi_window *w, size_t chunks, size_t chunk_keys)
 {
 	w->fixed = chunks != 0;
@@ -12,6 +18,7 @@ void rbi_window_init(rbi_window *w, size_t chunks, size_t chunk_keys)
 	w->shortest_us = 0;
 	w->service_us = 0;
 	w->answered_us = 0;
+	w->gaps = 0;
 	if (w->fixed)
 		return;
 	w->chunks = chunk_keys != 0 ? START_ENTRIES / chunk_keys : 1;
@@ -21,6 +28,11 @@ void rbi_window_init(rbi_window *w, size_t chunks, size_t chunk_keys)
 static uint64_t at_least_one(uint64_t us)
 {
 	return us > 0 ? us : 1;
+}
+
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* A gap between two answers says what the server takes for a chunk only if it
@@ -34,9 +46,16 @@ static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
 		w->shortest_us = took;
 	if (w->answered_us == 0 || sent_us >= w->answered_us)
 		return;
-	w->service_us =
-		w->service_us == 0 ? gap : (7 * w->service_us + gap) / 8;
+	if (w->gaps == 0) {
+		w->service_us = gap;
+	} else if (w->gaps < FIRST_GAPS) {
+		w->service_us = (w->service_us + gap) / 2;
+	} else {
+		gap = shorter(gap, LONGEST_GAP * w->service_us);
+		w->service_us = (7 * w->service_us + gap) / 8;
+	}
 	w->service_us = at_least_one(w->service_us);
+	w->gaps = w->gaps < FIRST_GAPS ? w->gaps + 1 : w->gaps;
 }
 
 void rbi_window_answered(rbi_window *w, uint64_t sent_us, uint64_t now_us)

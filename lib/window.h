@@ -19,6 +19,7 @@ typedef struct rbi_window {
 	uint64_t shortest_us; /* last byte sent to last byte read; 0: none */
 	uint64_t service_us;  /* between two answers, smoothed; 0: none */
 	uint64_t answered_us; /* when the last answer was complete; 0: none */
+	unsigned gaps;	      /* measured, while they are few */
 } rbi_window;
 
 /* chunks 0: by itself, beginning with about 1,000 entries in flight. */

@@ -61,6 +61,8 @@ static void check_entry(const rb_result *res, size_t i)
 		(void)use_bytes(value.data, value.len);
 	if (reply != NULL)
 		(void)use_reply(reply);
+	if (play_now.sent == 0)
+		must(outcome == RB_NOT_SENT);
 	if (play_now.nheard == 0)
 		must(outcome == RB_NOT_SENT ||
 		     (outcome == RB_UNKNOWN && play_now.sent > 0));

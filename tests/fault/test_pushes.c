@@ -2,6 +2,7 @@
  * RESP3 has more than answers: pushes and attributes, which are walked over
  * wherever they may stand.
  */
+#include "patience.h"
 #include "scene.h"
 #include "tick.h"
 
@@ -202,13 +203,17 @@ static void test_a_flood_of_pushes_does_not_move_the_deadline(void **state)
 		RBT_END,
 	};
 	rb_options o = rbt_options(0, 0);
-	uint64_t start = rbt_now_us();
 	rbt_scene *s = rbt_scene_use(state);
+	unsigned ms = 0;
+	uint64_t start;
 
-	o.timeout_ms = 300;
-	rbt_scene_play(s, RBT_PAIR, script);
-	want_status(s->rb, rbt_scene_read(s, 3, &o), RB_ERR_TIMEOUT);
-	assert_in_range(rbt_scene_ms_since(start), 290, 6000);
+	do {
+		o.timeout_ms = rbt_more_patience(&ms);
+		rbt_scene_play(s, RBT_PAIR, script);
+		start = rbt_now_us();
+		want_status(s->rb, rbt_scene_read(s, 3, &o), RB_ERR_TIMEOUT);
+		assert_in_range(rbt_scene_ms_since(start), ms - 10, ms + 6000);
+	} while (s->ctx->err == 0);
 	assert_in_range(s->count.peak_bytes, 1, MIB);
 	rbt_scene_want_broken(s);
 }

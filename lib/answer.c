@@ -1,18 +1,9 @@
 #include "answer.h"
 
+#include "exec.h"
+
 /* A text that is kept even when nothing more should be. */
 #define SMALL_TEXT 64
-
-static const char in_multi[] =
-	"the connection is inside MULTI: the command was queued, not run";
-static const char watch_failed[] =
-	"EXEC answered nil: a watched key was changed, nothing was applied";
-
-/* How many commands a chunk has, but for MULTI and EXEC. */
-static size_t inner_commands(const rbi_answer *a)
-{
-	return a->batch->form == RBI_FORM_GATHER ? 1 : a->count;
-}
 
 void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 		     rb_result *res)
@@ -38,157 +29,6 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	a->message = "";
 	a->keep = NULL;
 	rbi_reply_init(&a->builder, &res->notes);
-}
-
-/* ------------------------------------------------- the chunk as a whole -- */
-
-/* A message is never empty where something failed. */
-static const char *error_words(const rbi_token *t)
-{
-	if (t->len == 0 || t->data[0] == '\0')
-		return "an error without text";
-	return t->data;
-}
-
-/* A proxy that lost its server does not know what that did. */
-static void doubt(rbi_answer *a, const rbi_token *t)
-{
-	rbi_hints hints = rbi_route_hints(t->data, t->len);
-
-	if (hints.in_part)
-		a->outcome = RB_PARTLY;
-	if (!hints.upstream)
-		return;
-	a->outcome = RB_UNKNOWN;
-	a->route = RBI_ROUTE_FAIL;
-}
-
-static void refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t)
-{
-	a->status = RB_ERR_SERVER;
-	a->outcome = RB_REJECTED;
-	a->route = rbi_route_error(t->data, t->len, false);
-	a->message = error_words(t);
-	a->keep = r->pos;
-	if (!a->batch->reads)
-		doubt(a, t);
-}
-
-static bool is_word(rbi_token_kind kind, const rbi_token *t, const char *word)
-{
-	return kind == RBI_TOKEN_SIMPLE && t->len == strlen(word) &&
-	       memcmp(t->data, word, t->len) == 0;
-}
-
-/* The caller's own MULTI swallowed the command, and will do so with all. */
-static void swallowed(rbi_answer *a)
-{
-	a->status = RB_ERR_PROTOCOL;
-	a->outcome = RB_UNKNOWN;
-	a->route = RBI_ROUTE_STOP;
-	a->message = in_multi;
-}
-
-static rbi_progress wrong(rbi_answer *a, rb_result *res, rbi_token_kind kind,
-			  const char *wanted)
-{
-	char text[160];
-	const rb_slice *name = &a->batch->command;
-
-	rbi_print(text, sizeof(text), "%.*s was answered by %s instead of %s",
-		  (int)name->len, name->data != NULL ? name->data : "",
-		  rbi_token_text(kind), wanted);
-	a->message = rbi_result_note(res, RB_ERR_PROTOCOL, text);
-	return RBI_PROGRESS_BROKEN;
-}
-
-/* Common to all answers that stand for the whole chunk. */
-static rbi_progress odd_whole(rbi_answer *a, rbi_reader *r, rb_result *res,
-			      rbi_token_kind kind, const rbi_token *t,
-			      const char *wanted)
-{
-	if (kind == RBI_TOKEN_ERROR)
-		refuse(a, r, t);
-	else if (is_word(kind, t, "QUEUED"))
-		swallowed(a);
-	else
-		return wrong(a, res, kind, wanted);
-	return RBI_PROGRESS_MORE;
-}
-
-/* ---------------------------------------------------- entries that fail -- */
-
-/* An entry fails alone; its chunk is told the first reason. */
-static void fail_entry(rbi_answer *a, rbi_entry *entry, rbi_state state,
-		       const void *data, const char *message)
-{
-	rbi_entry_set(entry, state, data, 0);
-	if (a->failed++ == 0)
-		a->message = message;
-	if (a->status == RB_OK)
-		a->status = RB_ERR_PARTIAL;
-}
-
-/* An error that answers one command of many, or is one element of many. */
-static void fail_by_error(rbi_answer *a, rbi_reader *r, rbi_entry *entry,
-			  const rbi_token *t)
-{
-	bool doubt =
-		!a->batch->reads && rbi_route_hints(t->data, t->len).upstream;
-
-	fail_entry(a, entry, doubt ? RBI_STATE_DOUBT : RBI_STATE_ERROR,
-		   error_words(t), error_words(t));
-	a->keep = r->pos;
-}
-
-/* Once nothing more may be kept. */
-static bool is_past_bound(const rbi_reader *r)
-{
-	return r->max_value == 0;
-}
-
-static const char *too_long(const rbi_reader *r)
-{
-	if (is_past_bound(r))
-		return "the result has reached max_result_bytes";
-	return "the value is longer than max_value_bytes";
-}
-
-static bool is_for_later(rbi_route route)
-{
-	return route == RBI_ROUTE_LATER || route == RBI_ROUTE_AGAIN;
-}
-
-/*
- * The route of an error to one command of many, as far as it concerns the
- * chunks to come. Only the commands of a pipeline are of many kinds. A command
- * by itself can be neither split nor shrunk.
- */
-static rbi_route route_of_one(const rbi_answer *a, const rbi_token *t)
-{
-	bool many = a->batch->shape == RBI_SHAPE_REPLIES;
-	rbi_route route = rbi_route_error(t->data, t->len, many);
-
-	if (route == RBI_ROUTE_SHRINK)
-		return RBI_ROUTE_STOP;
-	if (route == RBI_ROUTE_ISOLATE || route == RBI_ROUTE_SPLIT ||
-	    rbi_route_hints(t->data, t->len).upstream)
-		return many ? RBI_ROUTE_ANSWER : RBI_ROUTE_FAIL;
-	return route;
-}
-
-/* Of commands that were refused for now, some others of the chunk may have
- * been run: only if none was, the chunk can be sent again. */
-static void heed_route(rbi_answer *a, const rbi_token *t)
-{
-	rbi_route route = route_of_one(a, t);
-
-	if (is_for_later(route)) {
-		a->later++;
-		a->later_route = route;
-	} else if (route > a->route) {
-		a->route = route;
-	}
 }
 
 /* --------------------------------------------------------------- values -- */
@@ -242,13 +82,13 @@ static void read_value(rbi_answer *a, rbi_reader *r, rbi_token_kind kind,
 	} else if (kind == RBI_TOKEN_NIL) {
 		rbi_entry_set(entry, RBI_STATE_NIL, NULL, 0);
 	} else if (kind == RBI_TOKEN_ERROR) {
-		fail_by_error(a, r, entry, t);
+		rbi_verdict_error(a, r, entry, t);
 	} else if (kind == RBI_TOKEN_LONG) {
-		words = too_long(r);
-		fail_entry(a, entry, RBI_STATE_LONG, words, words);
+		words = rbi_verdict_too_long(r);
+		rbi_verdict_fail(a, entry, RBI_STATE_LONG, words, words);
 	} else {
 		words = wrong_element(kind);
-		fail_entry(a, entry, RBI_STATE_SHAPE, words, words);
+		rbi_verdict_fail(a, entry, RBI_STATE_SHAPE, words, words);
 	}
 }
 
@@ -265,7 +105,7 @@ static rbi_progress read_values(rbi_answer *a, rbi_reader *r, rb_result *res,
 	if (t->depth > 1)
 		return RBI_PROGRESS_MORE;
 	if (kind != RBI_TOKEN_ARRAY)
-		return odd_whole(a, r, res, kind, t, "an array");
+		return rbi_verdict_odd(a, r, res, kind, t, "an array");
 	if ((uint64_t)t->number == a->count)
 		return RBI_PROGRESS_MORE;
 	rbi_print(text, sizeof(text),
@@ -281,7 +121,7 @@ static rbi_progress read_integer(rbi_answer *a, rbi_reader *r, rb_result *res,
 				 rbi_token_kind kind, const rbi_token *t)
 {
 	if (kind != RBI_TOKEN_INTEGER)
-		return odd_whole(a, r, res, kind, t, "an integer");
+		return rbi_verdict_odd(a, r, res, kind, t, "an integer");
 	a->number = t->number;
 	return RBI_PROGRESS_MORE;
 }
@@ -289,9 +129,9 @@ static rbi_progress read_integer(rbi_answer *a, rbi_reader *r, rb_result *res,
 static rbi_progress read_ok(rbi_answer *a, rbi_reader *r, rb_result *res,
 			    rbi_token_kind kind, const rbi_token *t)
 {
-	if (is_word(kind, t, "OK"))
+	if (rbi_verdict_is_word(kind, t, "OK"))
 		return RBI_PROGRESS_MORE;
-	return odd_whole(a, r, res, kind, t, "OK");
+	return rbi_verdict_odd(a, r, res, kind, t, "OK");
 }
 
 /* A key of another type has no length, and will be answered nil. */
@@ -303,12 +143,12 @@ static rbi_progress read_size(rbi_answer *a, rbi_reader *r, rb_result *res,
 
 	if (kind == RBI_TOKEN_ERROR &&
 	    (t->len < 9 || memcmp(t->data, "WRONGTYPE", 9) != 0)) {
-		heed_route(a, t);
-		fail_by_error(a, r, entry, t);
+		rbi_verdict_heed(a, t);
+		rbi_verdict_error(a, r, entry, t);
 		return RBI_PROGRESS_MORE;
 	}
 	if (kind != RBI_TOKEN_INTEGER && kind != RBI_TOKEN_ERROR)
-		return odd_whole(a, r, res, kind, t, "an integer");
+		return rbi_verdict_odd(a, r, res, kind, t, "an integer");
 	if (kind == RBI_TOKEN_INTEGER && t->number > 0)
 		size = rbi_min((size_t)t->number, UINT32_MAX);
 	rbi_entry_set(entry, RBI_STATE_DONE, NULL, size);
@@ -320,16 +160,16 @@ static rbi_progress read_set(rbi_answer *a, rbi_reader *r, rb_result *res,
 {
 	rbi_entry *entry = &a->entries[a->seen++];
 
-	if (is_word(kind, t, "OK")) {
+	if (rbi_verdict_is_word(kind, t, "OK")) {
 		rbi_entry_set(entry, RBI_STATE_DONE, NULL, 0);
 	} else if (kind == RBI_TOKEN_NIL) {
 		rbi_entry_set(entry, RBI_STATE_UNMET, NULL, 0);
 		a->unmet++;
 	} else if (kind == RBI_TOKEN_ERROR) {
-		heed_route(a, t);
-		fail_by_error(a, r, entry, t);
+		rbi_verdict_heed(a, t);
+		rbi_verdict_error(a, r, entry, t);
 	} else {
-		return odd_whole(a, r, res, kind, t, "OK");
+		return rbi_verdict_odd(a, r, res, kind, t, "OK");
 	}
 	return RBI_PROGRESS_MORE;
 }
@@ -351,7 +191,7 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 	rbi_entry *entry = &a->entries[a->seen];
 	bool is_root = t->depth == a->base;
 
-	if (is_past_bound(r) && (!is_root || is_heavy(kind, t)))
+	if (rbi_verdict_past_bound(r) && (!is_root || is_heavy(kind, t)))
 		rbi_reply_drop(&a->builder);
 	if (rbi_reply_take(&a->builder, kind, t, &whole) != RB_OK)
 		return RBI_PROGRESS_NOMEM;
@@ -361,13 +201,17 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 		return RBI_PROGRESS_MORE;
 	a->seen++;
 	if (whole == rbi_reply_dropped()) {
-		fail_entry(a, entry, RBI_STATE_LONG, too_long(r), too_long(r));
+		rbi_verdict_fail(a, entry, RBI_STATE_LONG,
+				 rbi_verdict_too_long(r),
+				 rbi_verdict_too_long(r));
 	} else if (is_root && kind == RBI_TOKEN_ERROR) {
-		heed_route(a, t);
-		fail_entry(a, entry, RBI_STATE_REPLY_ERROR, whole,
-			   error_words(t));
+		rbi_verdict_heed(a, t);
+		rbi_verdict_fail(a, entry, RBI_STATE_REPLY_ERROR, whole,
+				 rbi_verdict_words(t));
 	} else if (is_root && kind == RBI_TOKEN_LONG) {
-		fail_entry(a, entry, RBI_STATE_LONG, too_long(r), too_long(r));
+		rbi_verdict_fail(a, entry, RBI_STATE_LONG,
+				 rbi_verdict_too_long(r),
+				 rbi_verdict_too_long(r));
 	} else {
 		rbi_entry_set(entry, RBI_STATE_REPLY, (const char *)whole, 0);
 	}
@@ -394,129 +238,17 @@ static rbi_progress read_answer(rbi_answer *a, rbi_reader *r, rb_result *res,
 	return RBI_PROGRESS_BROKEN;
 }
 
-/* ---------------------------------------------------------- transactions -- */
-
-/*
- * MULTI was refused, so what followed ran by itself, or went into a
- * transaction of the caller's that was open already and is now executed.
- */
-static void multi_refused(rbi_answer *a, rbi_reader *r, rb_result *res,
-			  const rbi_token *t)
-{
-	char text[256];
-
-	refuse(a, r, t);
-	rbi_print(text, sizeof(text), "MULTI was refused: %.200s", a->message);
-	a->message = rbi_result_note(res, RB_ERR_SERVER, text);
-	a->outcome = RB_UNKNOWN;
-	if (a->route < RBI_ROUTE_STOP)
-		a->route = RBI_ROUTE_STOP;
-	a->stage = RBI_STAGE_IGNORE;
-}
-
-/* One command of the transaction was not queued, so EXEC will abort. */
-static void not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
-{
-	rbi_route route = a->batch->form == RBI_FORM_GATHER ?
-				  rbi_route_error(t->data, t->len, false) :
-				  route_of_one(a, t);
-
-	if (route > a->route)
-		a->route = route;
-	if (a->batch->form != RBI_FORM_GATHER)
-		fail_by_error(a, r, &a->entries[a->queued], t);
-	else
-		a->message = error_words(t);
-	a->keep = r->pos;
-}
-
-static rbi_progress read_queued(rbi_answer *a, rbi_reader *r, rb_result *res,
-				rbi_token_kind kind, const rbi_token *t)
-{
-	if (kind == RBI_TOKEN_ERROR)
-		not_queued(a, r, t);
-	else if (!is_word(kind, t, "QUEUED"))
-		return wrong(a, res, kind, "QUEUED");
-	if (++a->queued == inner_commands(a))
-		a->stage = RBI_STAGE_EXEC;
-	return RBI_PROGRESS_MORE;
-}
-
-/* EXEC's own words say little; why it aborted was said before. */
-static void aborted(rbi_answer *a, rbi_reader *r, rb_result *res,
-		    const rbi_token *t)
-{
-	const char *first = a->message;
-	rbi_route route = a->route;
-	char text[256];
-
-	refuse(a, r, t);
-	if (a->route < route)
-		a->route = route;
-	if (first[0] == '\0')
-		return;
-	rbi_print(text, sizeof(text), "%.90s (%.150s)", error_words(t), first);
-	a->message = rbi_result_note(res, RB_ERR_SERVER, text);
-}
-
-static rbi_progress read_exec(rbi_answer *a, rbi_reader *r, rb_result *res,
-			      rbi_token_kind kind, const rbi_token *t)
-{
-	a->stage = RBI_STAGE_ANSWERS;
-	if (kind == RBI_TOKEN_ARRAY && (uint64_t)t->number == inner_commands(a))
-		return RBI_PROGRESS_MORE;
-	if (kind == RBI_TOKEN_ERROR) {
-		aborted(a, r, res, t);
-	} else if (kind == RBI_TOKEN_NIL || kind == RBI_TOKEN_NIL_ARRAY) {
-		a->status = RB_ERR_SERVER;
-		a->outcome = RB_REJECTED;
-		a->message = watch_failed;
-	} else {
-		return wrong(a, res, kind, "an array of its answers");
-	}
-	return RBI_PROGRESS_MORE;
-}
-
 static rbi_progress read_token(rbi_answer *a, rbi_reader *r, rb_result *res,
 			       rbi_token_kind kind, const rbi_token *t)
 {
-	switch (a->stage) {
-	case RBI_STAGE_ANSWERS:
+	if (a->stage == RBI_STAGE_ANSWERS)
 		return read_answer(a, r, res, kind, t);
-	case RBI_STAGE_IGNORE:
+	if (a->stage == RBI_STAGE_IGNORE)
 		return RBI_PROGRESS_MORE;
-	case RBI_STAGE_QUEUED:
-		return read_queued(a, r, res, kind, t);
-	case RBI_STAGE_EXEC:
-		return read_exec(a, r, res, kind, t);
-	case RBI_STAGE_MULTI:
-		break;
-	}
-	a->stage = RBI_STAGE_QUEUED;
-	if (is_word(kind, t, "OK"))
-		return RBI_PROGRESS_MORE;
-	if (kind != RBI_TOKEN_ERROR)
-		return wrong(a, res, kind, "OK");
-	multi_refused(a, r, res, t);
-	return RBI_PROGRESS_MORE;
+	return rbi_exec_read(a, r, res, kind, t);
 }
 
 /* ---------------------------------------------------------------------- */
-
-/* What became of a chunk of many commands, entry by entry. */
-static void conclude(rbi_answer *a)
-{
-	size_t not_applied = a->failed + a->unmet;
-
-	if (a->later == a->count && a->status == RB_ERR_PARTIAL) {
-		a->status = RB_ERR_SERVER;
-		a->route = a->later_route;
-	}
-	if (not_applied == 0 || a->outcome != RB_ANSWERED ||
-	    a->batch->shape == RBI_SHAPE_VALUES)
-		return;
-	a->outcome = not_applied == a->count ? RB_REJECTED : RB_PARTLY;
-}
 
 rbi_progress rbi_answer_read(rbi_answer *a, rbi_reader *r, rb_result *res)
 {
@@ -538,7 +270,7 @@ rbi_progress rbi_answer_read(rbi_answer *a, rbi_reader *r, rb_result *res)
 		if (progress != RBI_PROGRESS_MORE)
 			return progress;
 		if (t.last && --a->left == 0) {
-			conclude(a);
+			rbi_verdict_conclude(a);
 			return RBI_PROGRESS_DONE;
 		}
 	}

@@ -762,16 +762,12 @@ static growth growth_begin(void)
 
 static void want_growth_below(const growth *g, size_t bytes)
 {
-	size_t peak = rbt_memory_peak();
-
 #ifndef SANITIZED
 	if (g->before > 0)
-		assert_in_range(peak > g->before ? peak - g->before : 0, 0,
-				bytes);
+		assert_in_range(rbt_memory_growth(g->before), 0, bytes);
 #else
 	(void)g;
 	(void)bytes;
-	(void)peak;
 #endif
 }
 

@@ -33,6 +33,13 @@ size_t rbt_memory_peak(void)
 	return read_status("VmHWM");
 }
 
+size_t rbt_memory_growth(size_t before)
+{
+	size_t peak = rbt_memory_peak();
+
+	return peak > before ? peak - before : 0;
+}
+
 bool rbt_memory_reset_peak(void)
 {
 	FILE *f = fopen("/proc/self/clear_refs", "w");

@@ -14,6 +14,10 @@ size_t rbt_memory_resident(void);
  * (VmHWM); 0: the system does not tell. */
 size_t rbt_memory_peak(void);
 
+/* By how much the peak is above what was resident before, if at all: the kernel
+ * counts both with some slack. */
+size_t rbt_memory_growth(size_t before);
+
 /* Makes the peak what is resident now. False: the system cannot. */
 bool rbt_memory_reset_peak(void);
 

@@ -127,8 +127,9 @@ static void test_a_full_result_takes_no_more_values(void **state)
 	want_status(live->rb, rbt_live_read(live, &o), RB_ERR_LIMIT);
 	want_words(rb_client_error(live->rb), "max_result_bytes");
 	want_cut_off(live, 100000);
-	/* What one look at the socket brings may come on top. */
-	assert_in_range(kept_bytes(live->res), MIB, 3 * MIB);
+	/* What one look at the socket brings may come on top, which is no more
+	 * than there was room for: as much again. */
+	assert_in_range(kept_bytes(live->res), MIB, 5 * MIB);
 	assert_in_range(rbt_count_status(live->res, RB_ERR_LIMIT), 1, 199);
 	rbt_want_pong(live->ctx);
 }
@@ -156,7 +157,7 @@ static void test_the_text_of_a_full_result_is_about_the_result(void **state)
 	o.max_result_bytes = MIB;
 	rbt_live_load(live, 100, 100000);
 	want_status(live->rb, rbt_live_read(live, &o), RB_ERR_LIMIT);
-	while (rb_result_status(live->res, i) != RB_ERR_LIMIT)
+	while (i < 100 && rb_result_status(live->res, i) != RB_ERR_LIMIT)
 		i++;
 	/* The value itself is shorter than max_value_bytes. */
 	want_words(rb_result_message(live->res, i), "max_result_bytes");

@@ -71,7 +71,7 @@ static void test_any_answer_to_auth_but_ok_is_a_failure(void **state)
 		want_words(rb_client_error(s->rb), "127.0.0.1");
 		want_no_words(rb_client_error(s->rb), "sesame");
 		/* Not by waiting for more. */
-		assert_in_range(rbt_scene_ms_since(start), 0, 4500);
+		assert_in_range(rbt_scene_ms_since(start), 0, 30000);
 	}
 }
 
@@ -137,7 +137,7 @@ static void test_a_failed_call_is_followed_by_a_new_try(void **state)
 {
 	static const rbt_step script[] = {
 		RBT_EXPECT(1),	  RBT_SEND("-LOADING dataset in memory\r\n"),
-		RBT_DRAIN(10000), RBT_CLOSE,
+		RBT_DRAIN(60000), RBT_CLOSE,
 		RBT_EXPECT(1),	  RBT_SEND("+OK\r\n"),
 		RBT_EXPECT(1),	  RBT_SEND("*1\r\n$1\r\nv\r\n"),
 		RBT_END,
@@ -178,7 +178,7 @@ static void test_a_new_connection_is_authenticated_anew(void **state)
 	want_status(s->rb, rbt_scene_read(s, 1, NULL), RB_OK);
 	want_text(s->res, 0, "one");
 	/* The close stands behind the answer; step 7 waits for us. */
-	assert_true(rbt_peer_await_step(s->peer, 7, 5000));
+	assert_true(rbt_peer_await_step(s->peer, 7, 60000));
 	want_status(s->rb, rbt_scene_read(s, 1, NULL), RB_OK);
 	want_text(s->res, 0, "two");
 	rbt_scene_want_over(s);
@@ -224,7 +224,7 @@ static void test_a_connection_that_was_given_notice_is_made_anew(void **state)
 
 	rbt_scene_play_own(s, script, "", "", NULL);
 	want_status(s->rb, rb_client_connect(s->rb), RB_OK);
-	assert_true(rbt_peer_await_step(s->peer, 3, 5000));
+	assert_true(rbt_peer_await_step(s->peer, 3, 60000));
 	want_status(s->rb, rbt_scene_read(s, 1, NULL), RB_OK);
 	assert_string_equal(rb_client_error(s->rb), "");
 	want_text(s->res, 0, "v");

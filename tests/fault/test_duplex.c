@@ -70,7 +70,7 @@ static void read_through(rbt_scene *s, rbt_family family, int size,
 			       .handler = answer,
 			       .sndbuf = size,
 			       .rcvbuf = size,
-			       .give_up_ms = 20000 };
+			       .give_up_ms = 60000 };
 	rb_options o = rbt_options(chunk_keys, window);
 
 	rbt_scene_start(s, &p);

@@ -31,7 +31,7 @@ static void test_a_late_answer_reaches_nobody(void **state)
 	want_failed(s->res, 0, RB_ERR_TIMEOUT, RB_UNKNOWN);
 	rbt_scene_want_broken(s);
 	rbt_peer_release(s->peer);
-	rbt_peer_await_step(s->peer, 3, 5000);
+	rbt_peer_await_step(s->peer, 3, 60000);
 	rbt_scene_want_broken(s);
 	/* Not even somebody who wipes the error away. */
 	s->ctx->err = 0;
@@ -42,7 +42,7 @@ static void test_an_own_client_dials_anew_after_a_timeout(void **state)
 {
 	static const rbt_step script[] = {
 		RBT_EXPECT(1),	  RBT_SEND("*1\r\n$4\r\nLA"),
-		RBT_DRAIN(10000), RBT_CLOSE,
+		RBT_DRAIN(60000), RBT_CLOSE,
 		RBT_EXPECT(1),	  RBT_SEND("*1\r\n$5\r\nright\r\n"),
 		RBT_END,
 	};
@@ -156,7 +156,7 @@ static void test_a_greeting_is_nobodys_answer(void **state)
 	rbt_scene *s = rbt_scene_use(state);
 
 	rbt_scene_play(s, RBT_UNIX, script);
-	assert_true(rbt_peer_await_step(s->peer, 2, 5000));
+	assert_true(rbt_peer_await_step(s->peer, 2, 60000));
 	want_status(s->rb, rbt_scene_read(s, 1, NULL), RB_ERR_BUSY);
 	assert_null(s->res);
 }

@@ -203,7 +203,7 @@ static void test_a_half_closed_connection_is_lost(void **state)
 {
 	static const rbt_step script[] = {
 		RBT_EXPECT(1), RBT_SEND("*2\r\n$1\r\nA\r\n"),
-		RBT_SHUT,      RBT_DRAIN(10000),
+		RBT_SHUT,      RBT_DRAIN(60000),
 		RBT_END,
 	};
 	rbt_scene *s = rbt_scene_use(state);

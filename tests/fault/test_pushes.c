@@ -112,7 +112,7 @@ static void test_a_push_before_the_call_is_no_unread_reply(void **state)
 	rbt_scene *s = rbt_scene_use(state);
 
 	rbt_scene_play(s, RBT_UNIX, script);
-	assert_true(rbt_peer_await_step(s->peer, 2, 5000));
+	assert_true(rbt_peer_await_step(s->peer, 2, 60000));
 	want_status(s->rb, rbt_scene_read(s, 3, NULL), RB_OK);
 	want_a_nil_c(s);
 }
@@ -131,7 +131,7 @@ static void test_an_answer_behind_a_push_before_the_call_is_none(void **state)
 	rb_status status;
 
 	rbt_scene_play(s, RBT_UNIX, script);
-	assert_true(rbt_peer_await_step(s->peer, 2, 5000));
+	assert_true(rbt_peer_await_step(s->peer, 2, 60000));
 	status = rbt_scene_read(s, 3, NULL);
 	/* Busy, or found out later; never taken for the answer. */
 	if (status != RB_ERR_BUSY)

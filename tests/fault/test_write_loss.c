@@ -496,7 +496,7 @@ static void test_an_answer_of_another_shape_ends_the_connection(void **state)
 		const rbt_step script[] = {
 			RBT_EXPECT(1),
 			RBT_SEND_BYTES(rows[i].answer, strlen(rows[i].answer)),
-			RBT_DRAIN(10000),
+			RBT_DRAIN(60000),
 			RBT_END,
 		};
 		rbt_scene *s = rbt_scene_use(state);

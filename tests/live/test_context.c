@@ -27,7 +27,7 @@ static void await_readable(const redisContext *ctx)
 {
 	struct pollfd pfd = { .fd = ctx->fd, .events = POLLIN };
 
-	assert_int_equal(poll(&pfd, 1, 10000), 1);
+	assert_int_equal(poll(&pfd, 1, 60000), 1);
 }
 
 /* The caller's next reply, which the library must have left alone. */

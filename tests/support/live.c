@@ -31,7 +31,7 @@ static const char *const settings[][2] = {
 
 static redisContext *must_connect(redisContext *ctx)
 {
-	struct timeval patience = { 20, 0 };
+	struct timeval patience = { 60, 0 };
 
 	if (ctx && ctx->err)
 		print_error("connect: %s\n", ctx->errstr);
@@ -67,6 +67,7 @@ void rbt_live_wrap(rbt_live *live, redisContext *ctx,
 void rbt_live_open_uri(rbt_live *live, const rb_options *defaults,
 		       const char *format, ...)
 {
+	rb_options own = rbt_options(0, 0);
 	va_list args;
 
 	rb_client_free(live->rb);
@@ -78,7 +79,9 @@ void rbt_live_open_uri(rbt_live *live, const rb_options *defaults,
 	vsnprintf(live->uri, sizeof(live->uri), format, args);
 	va_end(args);
 	assert_null(rb_uri_problem(live->uri));
-	assert_int_equal(rb_client_open(&live->rb, live->uri, defaults), RB_OK);
+	assert_int_equal(rb_client_open(&live->rb, live->uri,
+					defaults ? defaults : &own),
+			 RB_OK);
 }
 
 /* ------------------------------------------------------------- commands -- */

@@ -64,8 +64,9 @@ void rbt_live_load(rbt_live *live, size_t n, size_t value_len);
 /* Reads live->keys into live->res. */
 rb_status rbt_live_read(rbt_live *live, const rb_options *o);
 
-/* Replaces live->rb and live->ctx: by a client that connects by itself; by one
- * over a context that the test has made, which becomes the fixture's. */
+/* Replaces live->rb and live->ctx: by a client that connects by itself (defaults
+ * NULL: rbt_options(0, 0)); by one over a context that the test has made, which
+ * becomes the fixture's. */
 void rbt_live_open_uri(rbt_live *live, const rb_options *defaults,
 		       const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

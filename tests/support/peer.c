@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GIVE_UP_MS = 10000, READ_SIZE = 16384 };
+enum { GIVE_UP_MS = 60000, READ_SIZE = 16384 };
 
 /* -------------------------------------------------------- the counters -- */
 

@@ -118,7 +118,7 @@ typedef struct rbt_peer_options {
 	int sndbuf, rcvbuf;  /* socket buffer sizes: the system's */
 	size_t read_size;    /* most bytes taken by one recv: 16 KiB */
 	size_t record;	     /* keep so many of the first bytes received: 0 */
-	unsigned give_up_ms; /* bound of each step: 10,000 */
+	unsigned give_up_ms; /* bound of each step: 60,000 */
 } rbt_peer_options;
 
 /* NULL: no socket or no thread could be made (errno). */

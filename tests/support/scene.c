@@ -150,7 +150,7 @@ rb_status rbt_scene_read(rbt_scene *s, size_t n, const rb_options *o)
 void rbt_scene_want_over(rbt_scene *s)
 {
 	char problem[160] = "it is not over yet";
-	bool over = rbt_peer_await_over(s->peer, 10000);
+	bool over = rbt_peer_await_over(s->peer, 60000);
 
 	if (over)
 		return;

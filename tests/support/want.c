@@ -222,6 +222,6 @@ rb_options rbt_options(size_t chunk_keys, size_t window)
 	rb_options_init(&o);
 	o.chunk_keys = chunk_keys;
 	o.window = window;
-	o.timeout_ms = HANG_MS;
+	o.timeout_ms = o.connect_timeout_ms = HANG_MS;
 	return o;
 }

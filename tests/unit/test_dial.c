@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define LONG_MS 10000
+#define LONG_MS 60000
 
 typedef struct dialled {
 	redisContext *ctx;

@@ -745,6 +745,10 @@ static void test_a_connection_closed_before_the_stream_asks_for_nothing(
 
 /* ---------------------------------------------------------------- memory -- */
 
+/* With a window that follows the line up to 64 chunks may be in flight, with
+ * their keys and answers: 17 MB of them were seen. All would be 200 MB. */
+#define MOST_READ (32 * MIB)
+
 /* What a call adds to the peak; 0 where that cannot be told. */
 typedef struct growth {
 	size_t before;
@@ -785,9 +789,9 @@ static void test_two_million_keys_take_the_memory_of_a_window(void **state)
 	f.sample_every = 50;
 	g = growth_begin();
 	want_status(live->rb, read_stream(&f, &o, NULL), RB_OK);
-	want_growth_below(&g, 8 * MIB);
+	want_growth_below(&g, MOST_READ);
 	assert_int_equal(f.ok, 2000000);
-	assert_in_range(live->count.peak_bytes, 1, 8 * MIB);
+	assert_in_range(live->count.peak_bytes, 1, MOST_READ);
 	/* Predicted answers in flight are bounded by 8 MiB; so is what the
 	 * server keeps for us. */
 	assert_in_range(f.peak_output, 0, 9 * MIB);
@@ -807,9 +811,9 @@ static void test_a_million_commands_take_the_memory_of_a_window(void **state)
 	f.value_len = 100;
 	g = growth_begin();
 	want_status(live->rb, command_stream(&f, &o, NULL), RB_ERR_PARTIAL);
-	want_growth_below(&g, 8 * MIB);
+	want_growth_below(&g, MOST_READ);
 	assert_int_equal(f.ok, 900000);
-	assert_in_range(live->count.peak_bytes, 1, 8 * MIB);
+	assert_in_range(live->count.peak_bytes, 1, MOST_READ);
 	want_all_given_back(live);
 }
 

@@ -3,9 +3,9 @@
 #
 #	tests/run.sh PROGRAM...
 #
-# One line a program; what it printed follows when it failed, and always with
-# V=1. A program that crashes, hangs, or does not run all the tests it
-# announced counts as one more failure. The last line is
+# One line a program, with the seconds it took; what it printed follows when it
+# failed, and always with V=1. A program that crashes, hangs, or does not run all
+# the tests it announced counts as one more failure. The last line is
 #
 #	N passed, N failed, N skipped
 #
@@ -66,8 +66,10 @@ judge() { # exit-status announced passed failed skipped
 }
 
 for program in "$@"; do
+	begin=$(date +%s)
 	bounded "$program" >"$output" 2>&1 </dev/null
 	status=$?
+	took=$(($(date +%s) - begin))
 	# shellcheck disable=SC2046
 	set -- $(count "$output")
 	judge "$status" "$@"
@@ -79,7 +81,7 @@ for program in "$@"; do
 	verdict=ok
 	[ "$4" -eq 0 ] || verdict="ok, $4 skipped"
 	[ "$3" -eq 0 ] || verdict="FAILED${problem:+: $problem}"
-	printf '  %-7s %s: %s\n' TEST "$program" "$verdict"
+	printf '  %-7s %s: %s, %s s\n' TEST "$program" "$verdict" "$took"
 	if [ "$3" -gt 0 ] || [ "${V:-0}" = 1 ]; then
 		sed 's/^/    /' "$output"
 	fi

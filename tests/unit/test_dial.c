@@ -1,6 +1,7 @@
 #include "alloc.h"
 #include "count.h"
 #include "dial.h"
+#include "patience.h"
 #include "peer.h"
 #include "unit.h"
 
@@ -520,8 +521,8 @@ static void rain(bool on)
 
 static void test_signals_do_not_put_off_the_deadline(void **state)
 {
-	uint64_t begin = rbi_clock_now(&rbi_clock_monotonic);
-	uint64_t deadline = begin + 50000;
+	uint64_t deadline;
+	unsigned ms = 0;
 	char text[64];
 	dialled d;
 	int fd;
@@ -531,13 +532,18 @@ static void test_signals_do_not_put_off_the_deadline(void **state)
 		 deaf_port(&fd));
 	/* Connections are taken by the system, and nobody ever answers. */
 	assert_int_equal(listen(fd, 1), 0);
-	signals = 0;
-	rain(true);
-	d = dial_by(text, &rbi_alloc_default, &rbi_clock_monotonic, deadline);
-	rain(false);
-	assert_status(d.status, RB_ERR_TIMEOUT);
-	assert_true(rbi_clock_now(&rbi_clock_monotonic) >= deadline);
-	assert_true(signals > 1);
+	do {
+		deadline = rbi_clock_after(rbi_clock_now(&rbi_clock_monotonic),
+					   rbt_more_patience(&ms));
+		signals = 0;
+		rain(true);
+		d = dial_by(text, &rbi_alloc_default, &rbi_clock_monotonic,
+			    deadline);
+		rain(false);
+		assert_status(d.status, RB_ERR_TIMEOUT);
+		assert_true(rbi_clock_now(&rbi_clock_monotonic) >= deadline);
+		/* Those that come while we may not run are one. */
+	} while (signals < 2);
 	assert_int_equal(close(fd), 0);
 }
 

@@ -18,6 +18,9 @@ void rbi_window_init(rbi_window *w, size_t chunks, size_t chunk_keys)
 	w->shortest_us = 0;
 	w->service_us = 0;
 	w->answered_us = 0;
+	w->before_us = 0;
+	w->together = 0;
+	w->fair = false;
 	w->gaps = 0;
 	if (w->fixed)
 		return;
@@ -35,17 +38,8 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A gap between two answers says what the server takes for a chunk only if it
- * had both at the same time. */
-static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
+static void learn_pace(rbi_window *w, uint64_t gap)
 {
-	uint64_t took = at_least_one(now_us - sent_us);
-	uint64_t gap = at_least_one(now_us - w->answered_us);
-
-	if (w->shortest_us == 0 || took < w->shortest_us)
-		w->shortest_us = took;
-	if (w->answered_us == 0 || sent_us >= w->answered_us)
-		return;
 	if (w->gaps == 0) {
 		w->service_us = gap;
 	} else if (w->gaps < FIRST_GAPS) {
@@ -58,6 +52,31 @@ static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
 	w->gaps = w->gaps < FIRST_GAPS ? w->gaps + 1 : w->gaps;
 }
 
+/*
+ * Answers that are found at the same time have come one after the other while
+ * nobody looked: each took its share of the time since the answers before. It
+ * says what the server takes for a chunk only if it had all of them by then.
+ */
+static void measure(rbi_window *w, uint64_t sent_us, uint64_t now_us)
+{
+	uint64_t took = at_least_one(now_us - sent_us);
+
+	if (w->shortest_us == 0 || took < w->shortest_us)
+		w->shortest_us = took;
+	if (now_us != w->answered_us) {
+		if (w->fair)
+			learn_pace(w, at_least_one(
+					      (w->answered_us - w->before_us) /
+					      w->together));
+		w->before_us = w->answered_us;
+		w->answered_us = now_us;
+		w->together = 0;
+		w->fair = w->before_us != 0;
+	}
+	w->together++;
+	w->fair = w->fair && sent_us < w->before_us;
+}
+
 void rbi_window_answered(rbi_window *w, uint64_t sent_us, uint64_t now_us)
 {
 	uint64_t target = RBI_OPTIONS_WINDOW_MAX;
@@ -65,7 +84,6 @@ void rbi_window_answered(rbi_window *w, uint64_t sent_us, uint64_t now_us)
 	if (w->fixed)
 		return;
 	measure(w, sent_us, now_us);
-	w->answered_us = now_us;
 	if (w->service_us != 0)
 		target = w->shortest_us / w->service_us + WAITING;
 	if (w->chunks < target && w->chunks < RBI_OPTIONS_WINDOW_MAX)

@@ -18,7 +18,10 @@ typedef struct rbi_window {
 	size_t chunks;	      /* the most in flight now */
 	uint64_t shortest_us; /* last byte sent to last byte read; 0: none */
 	uint64_t service_us;  /* between two answers, smoothed; 0: none */
-	uint64_t answered_us; /* when the last answer was complete; 0: none */
+	uint64_t answered_us; /* when the last answers were complete; 0: none */
+	uint64_t before_us;   /* when those before were */
+	size_t together;      /* answers at answered_us */
+	bool fair;	      /* the server had all of them at before_us */
 	unsigned gaps;	      /* measured, while they are few */
 } rbi_window;
 

@@ -200,7 +200,8 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 	if (whole == NULL)
 		return RBI_PROGRESS_MORE;
 	a->seen++;
-	if (whole == rbi_reply_dropped()) {
+	if (whole == rbi_reply_dropped() ||
+	    (is_root && kind == RBI_TOKEN_LONG)) {
 		rbi_verdict_fail(a, entry, RBI_STATE_LONG,
 				 rbi_verdict_too_long(r),
 				 rbi_verdict_too_long(r));
@@ -208,10 +209,6 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 		rbi_verdict_heed(a, t);
 		rbi_verdict_fail(a, entry, RBI_STATE_REPLY_ERROR, whole,
 				 rbi_verdict_words(t));
-	} else if (is_root && kind == RBI_TOKEN_LONG) {
-		rbi_verdict_fail(a, entry, RBI_STATE_LONG,
-				 rbi_verdict_too_long(r),
-				 rbi_verdict_too_long(r));
 	} else {
 		rbi_entry_set(entry, RBI_STATE_REPLY, (const char *)whole, 0);
 	}

@@ -198,7 +198,9 @@ static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
 {
 	rbi_hints hints = rbi_route_hints(a->message, strlen(a->message));
 	/* While something waits, what was received stays where it is. */
-	const rbi_fate fate = { a->status, a->outcome, a->message };
+	const rbi_fate fate = { a->status,
+				p->attempts > 0 ? a->outcome : RB_NOT_SENT,
+				a->message };
 
 	switch (a->route) {
 	case RBI_ROUTE_ANSWER:

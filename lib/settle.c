@@ -164,9 +164,14 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	const rbi_answer *a = &e->lane->answer;
-	const rbi_fate fate = { a->status, a->outcome, a->message };
+	rbi_fate fate = { a->status, a->outcome, a->message };
 	rbi_parcel parcel = take_parcel(e);
-	rb_chunk *chunk = begin_report(e, &parcel, &fate);
+	rb_chunk *chunk;
+
+	/* A server that gives up may say so before it is asked. */
+	if (e->lane->sent <= flight->begin)
+		fate.outcome = RB_NOT_SENT;
+	chunk = begin_report(e, &parcel, &fate);
 
 	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
 	chunk->number = a->number;
@@ -225,7 +230,9 @@ static void report_lost(rbi_engine *e, rb_status status, const char *message)
 		fate.outcome = RB_UNKNOWN;
 	else if (e->lane->sent > flight->begin)
 		report_head(e, &parcel, &fate, e->lane->sent - flight->begin);
-	if (e->lane->sent < flight->end)
+	if (e->lane->sent <= flight->begin)
+		rbi_parcel_clear(&parcel);
+	else if (e->lane->sent < flight->end)
 		rbi_parcel_distrust(&parcel);
 	rbi_lane_pop(e->lane);
 	chunk = begin_report(e, &parcel, &fate);

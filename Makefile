@@ -45,6 +45,7 @@ V = 0
 # How long make fuzz runs each target, and how many of them at a time.
 FUZZ_SECONDS = 60
 FUZZ_JOBS = 2
+FUZZ_SEED = 0
 # What percentage of lib/ the tests must reach.
 COVERAGE_LINES = 95
 COVERAGE_BRANCHES = 90
@@ -321,7 +322,8 @@ fuzz-replay: $(replays) ## the inputs that were kept, without a fuzzer
 
 fuzz: need-fuzzer ## run each target for FUZZ_SECONDS with libFuzzer; needs clang
 	+@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-programs
-	@tests/fuzz/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS) $(fuzzers)
+	@tests/fuzz/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZ_SEED) \
+		$(fuzzers)
 
 need-fuzzer:
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \

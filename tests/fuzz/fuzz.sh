@@ -1,7 +1,9 @@
 #!/bin/sh
 # Runs fuzz targets, some at a time, and says how many inputs each has tried.
 #
-#	tests/fuzz/fuzz.sh SECONDS JOBS PROGRAM...
+#	tests/fuzz/fuzz.sh SECONDS JOBS SEED PROGRAM...
+#
+# SEED 0 is another one each time.
 #
 # A program fuzz_NAME begins with the inputs in tests/fuzz/corpus/NAME and with
 # what earlier runs have found, which is kept beside it in corpus/NAME. An input
@@ -15,7 +17,8 @@ set -u
 
 seconds=$1
 jobs=$2
-shift 2
+seed=$3
+shift 3
 
 logs=$(mktemp -d) || exit 1
 trap 'rm -rf "$logs"' EXIT
@@ -29,7 +32,7 @@ run_one() { # program
 	name=$(basename "$1")
 	name=${name#fuzz_}
 	mkdir -p "$folder/corpus/$name"
-	"$1" -max_total_time="$seconds" -print_final_stats=1 -timeout=20 \
+	"$1" -max_total_time="$seconds" -seed="$seed" -print_final_stats=1 -timeout=20 \
 		-rss_limit_mb=1024 -artifact_prefix="$folder/$name-" \
 		"$folder/corpus/$name" "tests/fuzz/corpus/$name" \
 		>"$logs/$name.log" 2>&1 </dev/null &

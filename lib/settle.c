@@ -169,8 +169,10 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 	rb_chunk *chunk;
 
 	/* A server that gives up may say so before it is asked. */
-	if (e->lane->sent <= flight->begin)
+	if (e->lane->sent <= flight->begin) {
 		fate.outcome = RB_NOT_SENT;
+		rbi_parcel_clear(&parcel);
+	}
 	chunk = begin_report(e, &parcel, &fate);
 
 	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);

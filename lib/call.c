@@ -59,9 +59,8 @@ static void name_node(rb_client *client, rbi_engine *e)
 {
 	const char *copy;
 
-	e->node = client->node;
-	if (e->feed->recycles || strcmp(e->result->node, client->node) == 0) {
-		e->node = e->feed->recycles ? client->node : e->result->node;
+	if (e->feed->recycles) {
+		e->node = client->node;
 		return;
 	}
 	copy = rbi_slabs_copy(&e->result->notes, client->node,

@@ -244,12 +244,10 @@ static void give_up_overtaken(rbi_engine *e, const rbi_parcel *applied)
 
 void rbi_recover_answered(rbi_engine *e, uint64_t now_us)
 {
-	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	const rbi_answer *a = &e->lane->answer;
-	rbi_parcel parcel = flight->parcel;
+	rbi_parcel parcel = rbi_settle_oldest(e);
 	bool closes = a->route == RBI_ROUTE_CLOSE;
 
-	parcel.attempts += e->lane->sent > flight->begin;
 	if (a->status == RB_ERR_SERVER && a->outcome == RB_REJECTED &&
 	    !e->stopped && wait_refused(e, &parcel, a, now_us)) {
 		char why[160];

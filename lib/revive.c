@@ -92,9 +92,8 @@ static void take_back(rbi_engine *e, const char *message, bool not_run)
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	bool whole = e->lane->sent >= flight->end;
 	rbi_fate fate = { RB_ERR_IO, RB_NOT_SENT, message };
-	rbi_parcel p = flight->parcel;
+	rbi_parcel p = rbi_settle_oldest(e);
 
-	p.attempts += e->lane->sent > flight->begin;
 	if (p.attempts == 0)
 		fate.status = RB_ERR_SKIPPED;
 	if (whole && !not_run) {

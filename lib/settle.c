@@ -114,8 +114,7 @@ void rbi_settle_count(rbi_engine *e)
 	e->result->stats.commands += rbi_batch_commands(e->batch, count);
 }
 
-/* The oldest flight's parcel as it is now: sent once more, perhaps. */
-static rbi_parcel take_parcel(const rbi_engine *e)
+rbi_parcel rbi_settle_oldest(const rbi_engine *e)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	rbi_parcel parcel = flight->parcel;
@@ -165,7 +164,7 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	const rbi_answer *a = &e->lane->answer;
 	rbi_fate fate = { a->status, a->outcome, a->message };
-	rbi_parcel parcel = take_parcel(e);
+	rbi_parcel parcel = rbi_settle_oldest(e);
 	rb_chunk *chunk;
 
 	/* A server that gives up may say so before it is asked. */
@@ -220,7 +219,7 @@ static void report_head(rbi_engine *e, rbi_parcel *parcel, rbi_fate *fate,
 static void report_lost(rbi_engine *e, rb_status status, const char *message)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
-	rbi_parcel parcel = take_parcel(e);
+	rbi_parcel parcel = rbi_settle_oldest(e);
 	rbi_fate fate = { RB_ERR_SKIPPED, RB_NOT_SENT, message };
 	size_t reply_bytes = rbi_lane_reply_bytes(e->lane);
 	rb_chunk *chunk;

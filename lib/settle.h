@@ -81,6 +81,9 @@ rbi_bounds rbi_settle_bounds(const rbi_engine *e);
 /* Sends nothing more. The first reason is the one that is told. */
 void rbi_settle_stop(rbi_engine *e, rb_status status, const char *why);
 
+/* The oldest flight's parcel as it is now: sent once more, perhaps. */
+rbi_parcel rbi_settle_oldest(const rbi_engine *e);
+
 /* Counts the oldest flight as sent, if it was. */
 void rbi_settle_count(rbi_engine *e);
 

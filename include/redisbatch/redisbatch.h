@@ -430,8 +430,8 @@ RB_API const char *rb_uri_problem(const char *uri);
 
 /*
  * Connects now, unless connected. For a wrapped context: checks that it can
- * be used. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_NOMEM; for a wrapped context
- * RB_ERR_INVALID or RB_ERR_BUSY.
+ * be used. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED, RB_ERR_NOMEM; for
+ * a wrapped context RB_ERR_INVALID or RB_ERR_BUSY.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_connect(rb_client *client);
 

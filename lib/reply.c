@@ -192,9 +192,50 @@ bool rbi_reply_has_element(const redisReply *reply)
 	       reply->element[0]->type != REDIS_REPLY_NIL;
 }
 
+size_t rbi_reply_count(const redisReply *reply)
+{
+	if (reply == NULL)
+		return 0;
+	switch (reply->type) {
+	case REDIS_REPLY_ARRAY:
+	case TYPE_SET:
+	case TYPE_MAP:
+		return reply->elements;
+	default:
+		return 0;
+	}
+}
+
+const redisReply *rbi_reply_element(const redisReply *reply, size_t i)
+{
+	return i < rbi_reply_count(reply) ? reply->element[i] : NULL;
+}
+
+bool rbi_reply_integer(const redisReply *reply, int64_t *out)
+{
+	bool is = reply != NULL && reply->type == REDIS_REPLY_INTEGER;
+
+	*out = is ? reply->integer : 0;
+	return is;
+}
+
+bool rbi_reply_is_error(const redisReply *reply)
+{
+	return reply != NULL && reply->type == REDIS_REPLY_ERROR;
+}
+
+bool rbi_reply_is_nil(const redisReply *reply)
+{
+	return reply != NULL && reply->type == REDIS_REPLY_NIL;
+}
+
 rb_slice rbi_reply_text(const redisReply *reply)
 {
-	rb_slice text = { reply->str, reply->len };
+	rb_slice text = { NULL, 0 };
 
+	if (reply != NULL) {
+		text.data = reply->str;
+		text.len = reply->len;
+	}
 	return text;
 }

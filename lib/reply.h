@@ -54,6 +54,26 @@ const struct redisReply *rbi_reply_dropped(void);
 /* Whether it is an array whose first element is not nil. */
 bool rbi_reply_has_element(const struct redisReply *reply);
 
+/*
+ * What is in a reply, for those who do not know hiredis. NULL is a reply that
+ * has nothing of what is asked for, so that an element may be looked into
+ * without asking whether there is one.
+ */
+
+/* How many elements an array, a set or a map (twice the pairs) has; otherwise
+ * 0. */
+size_t rbi_reply_count(const struct redisReply *reply);
+
+/* Element i, or NULL. */
+const struct redisReply *rbi_reply_element(const struct redisReply *reply,
+					   size_t i);
+
+/* Whether it is an integer; *out is the number, or 0. */
+bool rbi_reply_integer(const struct redisReply *reply, int64_t *out);
+
+bool rbi_reply_is_error(const struct redisReply *reply);
+bool rbi_reply_is_nil(const struct redisReply *reply);
+
 /* The text of a string, a status or an error; data NULL: it has none. */
 rb_slice rbi_reply_text(const struct redisReply *reply);
 

@@ -320,6 +320,132 @@ static void test_only_an_array_has_a_first_element(void **state)
 	assert_false(rbi_reply_has_element(&list));
 }
 
+/* One reply and the memory that it lies in. */
+typedef struct built {
+	rbi_slabs memory;
+	char *bytes;
+	const struct redisReply *reply;
+} built;
+
+static void build(built *b, const char *text)
+{
+	rbi_reply_builder builder;
+	rbi_reader reader;
+	rbi_token token;
+
+	b->bytes = exact_copy(text, strlen(text));
+	b->reply = NULL;
+	rbi_slabs_init(&b->memory, &rbi_alloc_default);
+	rbi_reply_init(&builder, &b->memory);
+	rbi_reader_init(&reader, 100);
+	rbi_reader_window(&reader, b->bytes, b->bytes + strlen(text));
+	while (b->reply == NULL) {
+		rbi_token_kind k = rbi_reader_next(&reader, &token);
+
+		assert_status(rbi_reply_take(&builder, k, &token, &b->reply),
+			      RB_OK);
+	}
+}
+
+static void unbuild(built *b)
+{
+	rbi_slabs_fini(&b->memory);
+	free(b->bytes);
+}
+
+static void test_a_reply_tells_what_it_is(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t count;
+		bool integer;
+		int64_t number;
+		bool error;
+		bool nil;
+		const char *text;
+	} rows[] = {
+		{ ":-7\r\n", .integer = true, .number = -7 },
+		{ "#t\r\n" },
+		{ "_\r\n", .nil = true },
+		{ "$-1\r\n", .nil = true },
+		{ "*-1\r\n", .nil = true },
+		{ "-ERR x\r\n", .error = true, .text = "ERR x" },
+		{ "!5\r\nERR x\r\n", .error = true, .text = "ERR x" },
+		{ "+OK\r\n", .text = "OK" },
+		{ "$0\r\n\r\n", .text = "" },
+		{ "$3\r\nabc\r\n", .text = "abc" },
+		{ "*0\r\n" },
+		{ "*2\r\n:1\r\n:2\r\n", .count = 2 },
+		{ "~1\r\n:1\r\n", .count = 1 },
+		{ "%2\r\n:1\r\n:2\r\n:3\r\n:4\r\n", .count = 4 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rows); i++) {
+		int64_t number = 99;
+		built b;
+
+		build(&b, rows[i].bytes);
+		assert_int_equal(rbi_reply_count(b.reply), rows[i].count);
+		assert_int_equal(rbi_reply_integer(b.reply, &number),
+				 rows[i].integer);
+		assert_true(number == rows[i].number);
+		assert_int_equal(rbi_reply_is_error(b.reply), rows[i].error);
+		assert_int_equal(rbi_reply_is_nil(b.reply), rows[i].nil);
+		if (rows[i].text == NULL)
+			assert_null(rbi_reply_text(b.reply).data);
+		else
+			assert_string_equal(rbi_reply_text(b.reply).data,
+					    rows[i].text);
+		assert_int_equal(rbi_reply_text(b.reply).len,
+				 rows[i].text == NULL ? 0 :
+							strlen(rows[i].text));
+		unbuild(&b);
+	}
+}
+
+static void test_elements_are_found_at_any_depth(void **state)
+{
+	const struct redisReply *inner;
+	int64_t number;
+	built b;
+
+	(void)state;
+	build(&b, "*2\r\n*2\r\n$1\r\na\r\n:5\r\n%1\r\n+k\r\n+v\r\n");
+	inner = rbi_reply_element(b.reply, 0);
+	assert_string_equal(rbi_reply_text(rbi_reply_element(inner, 0)).data,
+			    "a");
+	assert_true(rbi_reply_integer(rbi_reply_element(inner, 1), &number));
+	assert_int_equal(number, 5);
+	inner = rbi_reply_element(b.reply, 1);
+	assert_string_equal(rbi_reply_text(rbi_reply_element(inner, 1)).data,
+			    "v");
+	assert_null(rbi_reply_element(inner, 2));
+	assert_null(rbi_reply_element(b.reply, 2));
+	assert_null(rbi_reply_element(b.reply, SIZE_MAX));
+	unbuild(&b);
+}
+
+static void test_what_is_not_there_has_nothing(void **state)
+{
+	built b;
+	int64_t number = 99;
+
+	(void)state;
+	build(&b, ":1\r\n");
+	assert_null(rbi_reply_element(b.reply, 0));
+	assert_null(rbi_reply_element(NULL, 0));
+	assert_int_equal(rbi_reply_count(NULL), 0);
+	assert_false(rbi_reply_integer(NULL, &number));
+	assert_true(number == 0);
+	assert_false(rbi_reply_is_error(NULL));
+	assert_false(rbi_reply_is_nil(NULL));
+	assert_null(rbi_reply_text(NULL).data);
+	assert_int_equal(rbi_reply_text(NULL).len, 0);
+	unbuild(&b);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -331,6 +457,9 @@ int main(void)
 			test_announced_elements_take_nothing_until_they_come),
 		cmocka_unit_test(test_a_lack_of_memory_is_told),
 		cmocka_unit_test(test_only_an_array_has_a_first_element),
+		cmocka_unit_test(test_a_reply_tells_what_it_is),
+		cmocka_unit_test(test_elements_are_found_at_any_depth),
+		cmocka_unit_test(test_what_is_not_there_has_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,35 +1,15 @@
 #include "dial.h"
 
-#include "alloc.h"
-#include "encode.h"
-#include "reader.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-/* What a server says to AUTH and SELECT is one short line. */
+/* What a server says to each of the commands is one short line. */
 #define ANSWER_MAX 1024
 
-#define RETRY_MS 5
+#define NODE_MAX 256
 
-typedef struct dialer {
-	const rbi_uri *uri;
-	const rb_allocator *allocator;
-	const rbi_clock *clock;
-	uint64_t deadline_us;
-	rbi_wake *wake;
-	char *why;
-	size_t why_size;
-	char node[256];
-	int fd;
-} dialer;
+/* Of one poll, whose time is an int. */
+#define POLL_MAX_US 60000000u
 
 void rbi_dial_node(const rbi_uri *uri, char *buf, size_t size)
 {
@@ -41,239 +21,142 @@ void rbi_dial_node(const rbi_uri *uri, char *buf, size_t size)
 		rbi_print(buf, size, "%s:%u", uri->host, uri->port);
 }
 
-static rb_status fail(dialer *d, rb_status status, const char *words)
+/* ----------------------------------------------------- beginning and end -- */
+
+void rbi_dialer_begin(rbi_dialer *d, const rbi_uri *uri, const rb_allocator *a,
+		      bool readonly)
 {
-	rbi_print(d->why, d->why_size, "%s: %s", d->node, words);
-	return status;
+	memset(d, 0, sizeof(*d));
+	d->uri = uri;
+	d->allocator = a;
+	d->readonly = readonly;
+	d->transport.sys = &rbi_sys_default;
+	rbi_connect_begin(&d->connect, uri);
 }
 
-static rb_status fail_errno(dialer *d, int error)
+struct redisContext *rbi_dialer_take(rbi_dialer *d)
 {
-	char words[128];
+	redisContext *ctx = d->ctx;
 
-	rbi_transport_error_text(error, words, sizeof(words));
-	return fail(d, RB_ERR_CONNECT, words);
+	d->ctx = NULL;
+	return ctx;
 }
 
-static rb_status fail_late(dialer *d)
+void rbi_dialer_fini(rbi_dialer *d)
 {
-	return fail(d, RB_ERR_TIMEOUT, "the deadline for connecting passed");
+	rbi_ask_fini(&d->ask);
+	rbi_connect_fini(&d->connect);
+	if (d->ctx != NULL)
+		redisFree(d->ctx);
+	d->ctx = NULL;
 }
 
-/* Whether it has taken too long, or is not wanted any more. */
-static rb_status go_on(dialer *d, uint64_t now)
+/* What the server holds of the connection is given back at once. */
+static rbi_dialer_state failed(rbi_dialer *d, rb_status status,
+			       const char *words)
 {
-	if (rbi_wake_is_requested(d->wake)) {
-		rbi_wake_clear(d->wake);
-		return fail(d, RB_ERR_CANCELLED, "cancelled");
-	}
-	return now >= d->deadline_us ? fail_late(d) : RB_OK;
-}
+	char node[NODE_MAX];
 
-/* Waits for events on the socket. */
-static rb_status await(dialer *d, short events)
-{
-	struct pollfd fds[] = {
-		{ .fd = d->fd, .events = events },
-		{ .fd = rbi_wake_fd(d->wake), .events = POLLIN },
-	};
-
-	for (;;) {
-		uint64_t now = rbi_clock_now(d->clock);
-		rb_status status = go_on(d, now);
-		uint64_t left;
-
-		if (status != RB_OK)
-			return status;
-		left = (d->deadline_us - now + 999) / 1000;
-		(void)poll(fds, 2, left > 60000 ? 60000 : (int)left);
-		if (fds[1].revents != 0)
-			rbi_wake_drain(d->wake);
-		if (fds[0].revents != 0)
-			return RB_OK;
-	}
+	rbi_dial_node(d->uri, node, sizeof(node));
+	rbi_print(d->why, sizeof(d->why), "%s: %s", node, words);
+	d->status = status;
+	d->state = RBI_DIALER_FAILED;
+	rbi_dialer_fini(d);
+	return RBI_DIALER_FAILED;
 }
 
 /* -------------------------------------------------------------- connect -- */
 
-static rb_status open_socket(dialer *d, int family)
+static rbi_dialer_state make_context(rbi_dialer *d)
 {
-	int flags;
-
-	d->fd = socket(family, SOCK_STREAM, 0);
-	if (d->fd < 0)
-		return fail_errno(d, errno);
-	flags = fcntl(d->fd, F_GETFL);
-	if (fcntl(d->fd, F_SETFD, FD_CLOEXEC) != 0 || flags < 0 ||
-	    fcntl(d->fd, F_SETFL, flags | O_NONBLOCK) != 0)
-		return fail_errno(d, errno);
-	return RB_OK;
+	d->ctx = redisConnectFd(d->connect.fd);
+	if (d->ctx == NULL)
+		return failed(d, RB_ERR_NOMEM, "out of memory");
+	d->transport.ctx = d->ctx;
+	d->transport.fd = rbi_connect_take(&d->connect);
+	d->stage = RBI_DIALER_AUTH;
+	return RBI_DIALER_DONE;
 }
 
-static void close_socket(dialer *d)
+static rbi_dialer_state connect_on(rbi_dialer *d)
 {
-	if (d->fd >= 0)
-		(void)close(d->fd);
-	d->fd = -1;
-}
-
-static rb_status finish_connect(dialer *d)
-{
-	socklen_t len = sizeof(int);
-	int error = 0;
-	rb_status status = await(d, POLLOUT);
-
-	if (status != RB_OK)
-		return status;
-	if (getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
-		error = errno;
-	return error == 0 ? RB_OK : fail_errno(d, error);
-}
-
-/* Between two tries. */
-static rb_status pause_connecting(dialer *d)
-{
-	rb_status status = go_on(d, rbi_clock_now(d->clock));
-
-	if (status == RB_OK)
-		(void)poll(NULL, 0, RETRY_MS);
-	return status;
-}
-
-static rb_status connect_failed(dialer *d)
-{
-	/* An interrupted connect goes on by itself. */
-	if (errno != EINPROGRESS && errno != EINTR)
-		return fail_errno(d, errno);
-	return finish_connect(d);
-}
-
-static rb_status connect_address(dialer *d, const struct sockaddr *address,
-				 socklen_t len)
-{
-	rb_status status = open_socket(d, address->sa_family);
-
-	if (status != RB_OK)
-		return status;
-	while (connect(d->fd, address, len) != 0) {
-		/* A unix socket whose server has its queue full: nothing to
-		 * wait on but time. */
-		if (errno != EAGAIN)
-			return connect_failed(d);
-		status = pause_connecting(d);
-		if (status != RB_OK)
-			return status;
+	switch (rbi_connect_step(&d->connect)) {
+	case RBI_CONNECT_WAITING:
+		return RBI_DIALER_WAITING;
+	case RBI_CONNECT_DONE:
+		return make_context(d);
+	case RBI_CONNECT_FAILED:
+		break;
 	}
-	return RB_OK;
-}
-
-static rb_status connect_unix(dialer *d)
-{
-	struct sockaddr_un address;
-	size_t len = strlen(d->uri->path);
-
-	memset(&address, 0, sizeof(address));
-	address.sun_family = AF_UNIX;
-	if (len >= sizeof(address.sun_path))
-		return fail(d, RB_ERR_CONNECT, "the socket path is too long");
-	memcpy(address.sun_path, d->uri->path, len);
-	return connect_address(d, (const struct sockaddr *)&address,
-			       sizeof(address));
-}
-
-static rb_status look_up(dialer *d, struct addrinfo **list)
-{
-	struct addrinfo hints;
-	char port[8];
-	int error;
-
-	memset(&hints, 0, sizeof(hints));
-	hints.ai_family = AF_UNSPEC;
-	hints.ai_socktype = SOCK_STREAM;
-	rbi_print(port, sizeof(port), "%u", d->uri->port);
-	error = getaddrinfo(d->uri->host, port, &hints, list);
-	if (error != 0)
-		return fail(d, RB_ERR_CONNECT, gai_strerror(error));
-	return RB_OK;
-}
-
-static rb_status connect_tcp(dialer *d)
-{
-	struct addrinfo *list;
-	struct addrinfo *at;
-	int on = 1;
-	rb_status status = look_up(d, &list);
-
-	if (status != RB_OK)
-		return status;
-	for (at = list; at != NULL; at = at->ai_next) {
-		close_socket(d);
-		status = connect_address(d, at->ai_addr, at->ai_addrlen);
-		if (status != RB_ERR_CONNECT)
-			break;
-	}
-	freeaddrinfo(list);
-	if (status == RB_OK)
-		(void)setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &on,
-				 sizeof(on));
-	return status;
+	return failed(d, RB_ERR_CONNECT, d->connect.problem);
 }
 
 /* ------------------------------------------------------------ handshake -- */
 
-static rb_status send_all(dialer *d, rbi_transport *t, const char *data,
-			  size_t len)
-{
-	while (len > 0) {
-		struct iovec iov = { (void *)(uintptr_t)data, len };
-		size_t moved = 0;
-		rb_status status;
+typedef struct command {
+	size_t argc; /* 0: not needed */
+	const char *argv[3];
+	char db[16];
+} command;
 
-		switch (rbi_transport_send(t, &iov, 1, &moved)) {
-		case RBI_IO_DONE:
-			data += moved;
-			len -= moved;
-			break;
-		case RBI_IO_LATER:
-			status = await(d, POLLOUT);
-			if (status != RB_OK)
-				return status;
-			break;
-		case RBI_IO_END:
-		case RBI_IO_ERROR:
-			/* The server's last words may still be there to
-			 * read: let the answer say what is wrong. */
-			return RB_OK;
-		}
-	}
-	return RB_OK;
+static void set_auth(command *c, const rbi_uri *uri)
+{
+	if (uri->password == NULL)
+		return;
+	c->argv[c->argc++] = "AUTH";
+	if (uri->user != NULL)
+		c->argv[c->argc++] = uri->user;
+	c->argv[c->argc++] = uri->password;
 }
 
-static rb_status receive_some(dialer *d, rbi_transport *t, rbi_reader *r,
-			      char *buf)
+static void set_select(command *c, const rbi_uri *uri)
 {
-	size_t have = (size_t)(r->end - buf);
-	size_t moved = 0;
+	if (uri->db == 0)
+		return;
+	rbi_print(c->db, sizeof(c->db), "%u", uri->db);
+	c->argv[c->argc++] = "SELECT";
+	c->argv[c->argc++] = c->db;
+}
 
-	if (have == ANSWER_MAX)
-		return fail(d, RB_ERR_CONNECT, "its answer is too long");
-	switch (rbi_transport_recv(t, r->end, ANSWER_MAX - have, &moved)) {
-	case RBI_IO_DONE:
-		rbi_reader_window(r, r->pos, r->end + moved);
-		return RB_OK;
-	case RBI_IO_LATER:
-		return await(d, POLLIN);
-	case RBI_IO_END:
-		return fail(d, RB_ERR_CONNECT, "it closed the connection");
-	case RBI_IO_ERROR:
+static void set_command(command *c, const rbi_dialer *d)
+{
+	c->argc = 0;
+	switch (d->stage) {
+	case RBI_DIALER_AUTH:
+		set_auth(c, d->uri);
+		return;
+	case RBI_DIALER_SELECT:
+		set_select(c, d->uri);
+		return;
+	case RBI_DIALER_READONLY:
+		if (d->readonly)
+			c->argv[c->argc++] = "READONLY";
+		return;
+	case RBI_DIALER_CONNECT:
+	case RBI_DIALER_READY:
+		return;
+	}
+}
+
+static const char *stage_name(rbi_dialer_stage stage)
+{
+	switch (stage) {
+	case RBI_DIALER_AUTH:
+		return "AUTH";
+	case RBI_DIALER_SELECT:
+		return "SELECT";
+	case RBI_DIALER_READONLY:
+		return "READONLY";
+	case RBI_DIALER_CONNECT:
+	case RBI_DIALER_READY:
 		break;
 	}
-	return fail_errno(d, t->error);
+	return "connecting";
 }
 
 /* A server that does not know a command may repeat its arguments, or the
  * beginning of them. */
-static size_t harmless(const dialer *d, const char *words)
+static size_t harmless(const rbi_dialer *d, const char *words)
 {
 	const char *password = d->uri->password;
 	const char *arguments = strstr(words, "with args");
@@ -283,137 +166,171 @@ static size_t harmless(const dialer *d, const char *words)
 	return arguments != NULL ? (size_t)(arguments - words) : strlen(words);
 }
 
-static rb_status fail_answer(dialer *d, const char *name, const char *words)
+static rbi_dialer_state failed_stage(rbi_dialer *d, rb_status status,
+				     const char *words, size_t len)
 {
-	size_t len = harmless(d, words);
+	char line[ANSWER_MAX];
 
-	if (len == 0)
-		rbi_print(d->why, d->why_size,
-			  "%s: %s failed, in words that repeat the password",
-			  d->node, name);
-	else
-		rbi_print(d->why, d->why_size, "%s: %s failed: %.*s", d->node,
-			  name, (int)len, words);
-	return RB_ERR_CONNECT;
+	rbi_print(line, sizeof(line), "%s failed%s%.*s", stage_name(d->stage),
+		  len > 0 ? ": " : ", in words that repeat the password",
+		  (int)len, words);
+	return failed(d, status, line);
 }
 
-static rb_status read_answer(dialer *d, rbi_transport *t, const char *name)
+static bool is_ok(const redisReply *reply)
 {
-	char buf[ANSWER_MAX];
-	rbi_token token;
-	rbi_reader r;
+	return reply->type == REDIS_REPLY_STATUS &&
+	       strcmp(reply->str, "OK") == 0;
+}
 
-	rbi_reader_init(&r, ANSWER_MAX);
-	rbi_reader_window(&r, buf, buf);
-	for (;;) {
-		rbi_token_kind kind = rbi_reader_next(&r, &token);
-		rb_status status;
+static rbi_dialer_state check_answer(rbi_dialer *d)
+{
+	const redisReply *reply = d->ask.reply;
+	const char *unexpected = "an unexpected answer";
 
-		if (kind == RBI_TOKEN_BROKEN)
-			return fail_answer(d, name, r.problem);
-		if (kind == RBI_TOKEN_ERROR)
-			return fail_answer(d, name, token.data);
-		if (kind == RBI_TOKEN_SIMPLE && strcmp(token.data, "OK") == 0 &&
-		    r.pos == r.end)
-			return RB_OK;
-		if (kind != RBI_TOKEN_MORE)
-			return fail_answer(d, name, "an unexpected answer");
-		status = receive_some(d, t, &r, buf);
-		if (status != RB_OK)
-			return status;
+	d->refused = rbi_reply_is_error(reply);
+	if (d->refused)
+		return failed_stage(d, RB_ERR_CONNECT, reply->str,
+				    harmless(d, reply->str));
+	if (!is_ok(reply))
+		return failed_stage(d, RB_ERR_CONNECT, unexpected,
+				    strlen(unexpected));
+	rbi_ask_fini(&d->ask);
+	d->asking = false;
+	d->stage++;
+	return RBI_DIALER_DONE;
+}
+
+/* Begins the stage's command. */
+static rbi_dialer_state begin_stage(rbi_dialer *d)
+{
+	command c;
+
+	set_command(&c, d);
+	if (c.argc == 0) {
+		d->stage++;
+		return RBI_DIALER_DONE;
 	}
+	if (rbi_ask_begin(&d->ask, d->allocator, c.argv, c.argc, ANSWER_MAX) !=
+	    RB_OK)
+		return failed(d, RB_ERR_NOMEM, "out of memory");
+	d->asking = true;
+	return RBI_DIALER_DONE;
 }
 
-/* Sends one command and awaits its OK. */
-static rb_status ask(dialer *d, rbi_transport *t, const char *const *argv,
-		     size_t argc)
+static rbi_dialer_state ask_on(rbi_dialer *d)
 {
-	size_t size = rbi_encode_header_size(argc);
 	rb_status status;
-	char *command;
-	char *p;
-	size_t i;
 
-	for (i = 0; i < argc; i++)
-		size += rbi_encode_arg_size(strlen(argv[i]));
-	command = rbi_alloc(d->allocator, size);
-	if (command == NULL)
-		return fail(d, RB_ERR_NOMEM, "out of memory");
-	p = rbi_encode_header(command, argc);
-	for (i = 0; i < argc; i++)
-		p = rbi_encode_arg(p, argv[i], strlen(argv[i]));
-	status = send_all(d, t, command, size);
-	rbi_alloc_wipe(command, size);
-	rbi_free(d->allocator, command);
-	return status == RB_OK ? read_answer(d, t, argv[0]) : status;
+	switch (rbi_ask_step(&d->ask, &d->transport)) {
+	case RBI_ASK_WAITING:
+		return RBI_DIALER_WAITING;
+	case RBI_ASK_ANSWERED:
+		return check_answer(d);
+	case RBI_ASK_FAILED:
+		break;
+	}
+	status = d->ask.status == RB_ERR_NOMEM ? RB_ERR_NOMEM : RB_ERR_CONNECT;
+	return failed_stage(d, status, d->ask.problem, strlen(d->ask.problem));
 }
 
-static rb_status authenticate(dialer *d, rbi_transport *t)
+/* ----------------------------------------------------------------- steps -- */
+
+rbi_dialer_state rbi_dialer_step(rbi_dialer *d)
 {
-	const char *with_user[] = { "AUTH", d->uri->user, d->uri->password };
-	const char *without[] = { "AUTH", d->uri->password };
+	rbi_dialer_state state = RBI_DIALER_DONE;
 
-	if (d->uri->password == NULL)
-		return RB_OK;
-	if (d->uri->user == NULL)
-		return ask(d, t, without, 2);
-	return ask(d, t, with_user, 3);
+	if (d->state != RBI_DIALER_WAITING)
+		return d->state;
+	while (state == RBI_DIALER_DONE && d->stage != RBI_DIALER_READY) {
+		if (d->stage == RBI_DIALER_CONNECT)
+			state = connect_on(d);
+		else if (d->asking)
+			state = ask_on(d);
+		else
+			state = begin_stage(d);
+	}
+	d->state = state;
+	return state;
 }
 
-static rb_status select_db(dialer *d, rbi_transport *t)
+uint64_t rbi_dialer_wants(const rbi_dialer *d, struct pollfd *fd)
 {
-	char db[16];
-	const char *argv[] = { "SELECT", db };
+	uint64_t wait_us = RBI_NEVER;
 
-	if (d->uri->db == 0)
-		return RB_OK;
-	rbi_print(db, sizeof(db), "%u", d->uri->db);
-	return ask(d, t, argv, 2);
+	memset(fd, 0, sizeof(*fd));
+	if (d->stage == RBI_DIALER_CONNECT) {
+		fd->fd = rbi_connect_wants(&d->connect, &wait_us);
+		fd->events = POLLOUT;
+	} else {
+		fd->fd = d->transport.fd;
+		fd->events = rbi_ask_events(&d->ask);
+	}
+	return wait_us;
 }
 
-static rb_status shake_hands(dialer *d, redisContext *ctx)
+/* ------------------------------------------------------------ the waiting -- */
+
+/* Waits for what the dialer wants, unless it has taken too long or is not
+ * wanted any more. */
+static rb_status await(const rbi_dialer *d, const rbi_clock *clock,
+		       uint64_t deadline_us, rbi_wake *wake)
 {
-	rbi_transport t = { .ctx = ctx, .sys = &rbi_sys_default, .fd = d->fd };
-	rb_status status = authenticate(d, &t);
+	struct pollfd fds[] = {
+		{ .fd = -1 },
+		{ .fd = rbi_wake_fd(wake), .events = POLLIN },
+	};
+	uint64_t now = rbi_clock_now(clock);
+	uint64_t wait_us = rbi_dialer_wants(d, &fds[0]);
 
-	return status == RB_OK ? select_db(d, &t) : status;
+	if (rbi_wake_is_requested(wake)) {
+		rbi_wake_clear(wake);
+		return RB_ERR_CANCELLED;
+	}
+	if (now >= deadline_us)
+		return RB_ERR_TIMEOUT;
+	if (wait_us > deadline_us - now)
+		wait_us = deadline_us - now;
+	if (wait_us > POLL_MAX_US)
+		wait_us = POLL_MAX_US;
+	(void)poll(fds, 2, (int)((wait_us + 999) / 1000));
+	if (fds[1].revents != 0)
+		rbi_wake_drain(wake);
+	return RB_OK;
 }
 
-/* ---------------------------------------------------------------------- */
+static void print_end(const rbi_dialer *d, rb_status status, char *why,
+		      size_t why_size)
+{
+	const char *words = status == RB_ERR_CANCELLED ?
+				    "cancelled" :
+				    "the deadline for connecting passed";
+	char node[NODE_MAX];
+
+	rbi_dial_node(d->uri, node, sizeof(node));
+	rbi_print(why, why_size, "%s: %s", node, words);
+}
 
 rb_status rbi_dial(redisContext **out, const rbi_uri *uri,
 		   const rb_allocator *a, const rbi_clock *clock,
 		   uint64_t deadline_us, rbi_wake *wake, char *why,
 		   size_t why_size)
 {
-	dialer d = { .uri = uri,
-		     .allocator = a,
-		     .clock = clock,
-		     .deadline_us = deadline_us,
-		     .wake = wake,
-		     .why = why,
-		     .why_size = why_size,
-		     .fd = -1 };
-	redisContext *ctx;
-	rb_status status;
+	rb_status status = RB_OK;
+	rbi_dialer d;
 
 	*out = NULL;
-	rbi_dial_node(uri, d.node, sizeof(d.node));
-	status = uri->path != NULL ? connect_unix(&d) : connect_tcp(&d);
+	rbi_dialer_begin(&d, uri, a, false);
+	while (status == RB_OK && rbi_dialer_step(&d) == RBI_DIALER_WAITING)
+		status = await(&d, clock, deadline_us, wake);
 	if (status != RB_OK) {
-		close_socket(&d);
-		return status;
+		print_end(&d, status, why, why_size);
+	} else if (d.state == RBI_DIALER_FAILED) {
+		status = d.status;
+		rbi_print(why, why_size, "%s", d.why);
+	} else {
+		*out = rbi_dialer_take(&d);
 	}
-	ctx = redisConnectFd(d.fd);
-	if (ctx == NULL) {
-		close_socket(&d);
-		return fail(&d, RB_ERR_NOMEM, "out of memory");
-	}
-	status = shake_hands(&d, ctx);
-	if (status != RB_OK) {
-		redisFree(ctx);
-		return status;
-	}
-	*out = ctx;
-	return RB_OK;
+	rbi_dialer_fini(&d);
+	return status;
 }

@@ -1,7 +1,7 @@
 /*
- * Bytes to and from the socket of a redisContext. With dial the only place
- * where the operating system is asked for anything, and so the place where a
- * test makes it fail (rbi_sys).
+ * Bytes to and from the socket of a redisContext. Behind the handshake the
+ * only place where the operating system is asked for anything, and so the place
+ * where a test makes it fail (rbi_sys).
  *
  * hiredis connects and owns the descriptor. It does not move our bytes: its
  * writes raise SIGPIPE, it writes all before it reads, and its buffers copy

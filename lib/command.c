@@ -42,7 +42,7 @@ static char upper(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static bool is_word(const rb_command *c, int i, const char *word)
+bool rbi_command_is(const rb_command *c, size_t i, const char *word)
 {
 	size_t len = c->argvlen != NULL ? c->argvlen[i] : strlen(c->argv[i]);
 	size_t k;
@@ -76,10 +76,10 @@ rbi_command_kind rbi_command_kind_of(const rb_command *c)
 		return RBI_COMMAND_PLAIN;
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!is_word(c, 0, table[i].name))
+		if (!rbi_command_is(c, 0, table[i].name))
 			continue;
 		if (table[i].sub == NULL ||
-		    (c->argc > 1 && is_word(c, 1, table[i].sub)))
+		    (c->argc > 1 && rbi_command_is(c, 1, table[i].sub)))
 			return table[i].kind;
 	}
 	return RBI_COMMAND_PLAIN;

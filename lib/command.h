@@ -20,4 +20,7 @@ typedef enum rbi_command_kind {
 /* The kind of a command whose arguments are known to be good. */
 rbi_command_kind rbi_command_kind_of(const rb_command *c);
 
+/* Whether argument i, which there is, is this word, which is in capitals. */
+bool rbi_command_is(const rb_command *c, size_t i, const char *word);
+
 #endif

@@ -22,6 +22,8 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	a->unmet = 0;
 	a->later = 0;
 	a->later_route = RBI_ROUTE_ANSWER;
+	a->refused = 0;
+	a->redirect = NULL;
 	a->number = 0;
 	a->status = RB_OK;
 	a->outcome = RB_ANSWERED;

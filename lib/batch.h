@@ -9,6 +9,11 @@
  *	commands	each entry is a command
  *
  * A transaction has MULTI before the commands of a chunk and EXEC behind them.
+ *
+ * Where a command may only have keys of one hash slot, the entries come with
+ * their slots, sorted or not: a gathered chunk is then one command for each
+ * run of neighbours of a slot, and a transaction goes no further than its
+ * first entry's slot.
  */
 #ifndef RBI_BATCH_H
 #define RBI_BATCH_H
@@ -55,6 +60,12 @@ typedef struct rbi_batch {
 	const rb_command *commands;
 	const size_t *sizes; /* bytes of each value to be read; NULL: unknown */
 	size_t n;
+	/* Of each entry; NULL: a chunk is not cut by slots. */
+	const uint16_t *slots;
+	/* Gathered by slots, the name of the command for a group of one; data
+	 * NULL: the same command. One for values answers the value itself. */
+	rb_slice single;
+	bool clustered; /* its commands may be redirected one by one */
 	/* What the caller calls these arguments, for messages. */
 	const char *fixed_name;
 	const char *fixedlen_name;

@@ -20,12 +20,23 @@ typedef struct rbi_bounds {
 	size_t largest;	      /* leave room for one as large as this */
 } rbi_bounds;
 
-/* Entries first .. first + count - 1 of a batch, and their bytes as sent. */
+/*
+ * Entries first .. first + count - 1 of a batch, and their bytes as sent.
+ *
+ * A gathered cut of a batch with slots has several commands, one for each
+ * group: a run of entries of one slot, but of no more than group_max. Where
+ * the groups end follows from the cut alone, see rbi_plan_group().
+ */
 typedef struct rbi_cut {
 	const rbi_batch *batch;
 	size_t first;
 	size_t count;
 	size_t request_bytes;
+	size_t group_max; /* 0: a group ends with its slot only */
+	bool alone;	  /* each entry is a command, whatever its slot */
+	/* ASKING stands before each command; before MULTI it covers all up to
+	 * EXEC. */
+	bool asking;
 } rbi_cut;
 
 /*
@@ -77,10 +88,11 @@ static inline bool rbi_sizer_add(rbi_sizer *s, size_t count, size_t size)
 rbi_cut rbi_plan_cut(const rbi_batch *b, size_t first,
 		     const rbi_bounds *bounds);
 
-/* The first entries of a cut, as many as are within other bounds by now. */
+/* The first entries of a cut, as many as are within other bounds by now, sent
+ * in the same way. */
 rbi_cut rbi_plan_cut_again(const rbi_cut *cut, const rbi_bounds *bounds);
 
-/* count entries of a cut, behind its first skip ones. */
+/* count entries of a cut, behind its first skip ones, sent in the same way. */
 rbi_cut rbi_plan_part(const rbi_cut *cut, size_t skip, size_t count);
 
 /* The most that the answer to the next cut is predicted to take. */
@@ -89,13 +101,36 @@ size_t rbi_plan_most_reply(const rbi_batch *b, const rbi_bounds *bounds);
 /* The predicted bytes of the answer to a cut. */
 size_t rbi_plan_reply(const rbi_cut *cut, size_t entry_reply);
 
-/* The first entries of a cut, at most count, that no unit goes beyond. */
+/*
+ * Whether the entries of a cut that is gathered go in groups, so that it may
+ * have several commands.
+ */
+static inline bool rbi_plan_is_grouped(const rbi_cut *cut)
+{
+	return cut->batch->form == RBI_FORM_GATHER &&
+	       (cut->batch->slots != NULL || cut->alone);
+}
+
+/*
+ * How many entries the command has that begins behind the first skip entries
+ * of a cut, where there are more: those of a group, or all; otherwise one, or
+ * a MULTI with all up to its EXEC, which go together.
+ */
+size_t rbi_plan_group(const rbi_cut *cut, size_t skip);
+
+/* The commands of a cut as they are billed: ASKING, MULTI and EXEC too. */
+size_t rbi_plan_commands(const rbi_cut *cut);
+
+/*
+ * The first entries of a cut, at most count, that no unit goes beyond; nor a
+ * group whose entries are not answered one by one.
+ */
 size_t rbi_plan_units(const rbi_cut *cut, size_t count);
 
 /*
- * How many entries of a cut, which is one command for each, have left with the
- * first sent bytes of it, and how many bytes those are. Those of a unit leave
- * together.
+ * How many entries of a cut of several commands, which is no transaction, have
+ * left with the first sent bytes of it, and how many bytes those are. Those of
+ * a unit or a group leave together, with the ASKING before them.
  */
 size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent, size_t *bytes);
 

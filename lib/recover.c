@@ -85,7 +85,7 @@ static bool is_worth_waiting(const rbi_engine *e, const rbi_parcel *p,
 {
 	if (e->options->attempts < 2 || until_us >= e->deadline_us)
 		return false;
-	if (route == RBI_ROUTE_AGAIN)
+	if (route == RBI_ROUTE_AGAIN || route == RBI_ROUTE_ALONE)
 		return p->attempts < e->options->attempts;
 	return e->refusals.tries < e->options->attempts ||
 	       e->deadline_us != RBI_NEVER;
@@ -205,6 +205,8 @@ static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
 	switch (a->route) {
 	case RBI_ROUTE_ANSWER:
 	case RBI_ROUTE_FAIL:
+	case RBI_ROUTE_REDIRECT:
+	case RBI_ROUTE_REGROUP:
 	case RBI_ROUTE_STOP:
 		break;
 	case RBI_ROUTE_ISOLATE:
@@ -213,6 +215,7 @@ static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
 		return wait_split(e, p, &fate, &hints);
 	case RBI_ROUTE_SHRINK:
 		return wait_shrunk(e, p, &fate);
+	case RBI_ROUTE_ALONE:
 	case RBI_ROUTE_AGAIN:
 	case RBI_ROUTE_LATER:
 		return wait_for_server(e, p, &fate, a->route, now_us);
@@ -262,7 +265,8 @@ void rbi_recover_answered(rbi_engine *e, uint64_t now_us)
 	}
 	if (!e->batch->reads && e->again.count > 0 && a->outcome != RB_REJECTED)
 		give_up_overtaken(e, &parcel);
-	if (a->route != RBI_ROUTE_LATER && a->route != RBI_ROUTE_AGAIN)
+	if (a->route != RBI_ROUTE_LATER && a->route != RBI_ROUTE_AGAIN &&
+	    a->route != RBI_ROUTE_ALONE)
 		learn(e, now_us);
 	rbi_settle_answered(e, now_us);
 }

@@ -9,15 +9,18 @@
 #include "internal.h"
 
 typedef enum rbi_route {
-	RBI_ROUTE_ANSWER,  /* no error, or one that is the answer */
-	RBI_ROUTE_FAIL,	   /* this chunk fails, the others go on */
-	RBI_ROUTE_ISOLATE, /* one of its entries is at fault */
-	RBI_ROUTE_SPLIT,   /* it is too large as a whole */
-	RBI_ROUTE_AGAIN,   /* this chunk cannot be served now */
-	RBI_ROUTE_SHRINK,  /* the server lacks memory: perhaps a smaller one */
-	RBI_ROUTE_LATER,   /* no chunk can be served now */
-	RBI_ROUTE_STOP,	   /* no other chunk can fare better: send no more */
-	RBI_ROUTE_CLOSE	   /* as stop, and the server closes the connection */
+	RBI_ROUTE_ANSWER,   /* no error, or one that is the answer */
+	RBI_ROUTE_FAIL,	    /* this chunk fails, the others go on */
+	RBI_ROUTE_REDIRECT, /* another node has its slot */
+	RBI_ROUTE_REGROUP,  /* its keys have more than one slot */
+	RBI_ROUTE_ALONE,    /* keys of its slot are on two nodes just now */
+	RBI_ROUTE_ISOLATE,  /* one of its entries is at fault */
+	RBI_ROUTE_SPLIT,    /* it is too large as a whole */
+	RBI_ROUTE_AGAIN,    /* this chunk cannot be served now */
+	RBI_ROUTE_SHRINK,   /* the server lacks memory: perhaps a smaller one */
+	RBI_ROUTE_LATER,    /* no chunk can be served now */
+	RBI_ROUTE_STOP,	    /* no other chunk can fare better: send no more */
+	RBI_ROUTE_CLOSE	    /* as stop, and the server closes the connection */
 } rbi_route;
 
 /* What a text says besides. */
@@ -29,6 +32,7 @@ typedef struct rbi_hints {
 			    was run */
 	bool in_part;	/* a proxy says that some of it was done */
 	bool login;	/* it wants to know who we are */
+	bool uncovered; /* no node of the cluster has the slot */
 } rbi_hints;
 
 /*

@@ -138,6 +138,9 @@ static void follow_route(rbi_engine *e, const rbi_answer *a)
 	switch (a->route) {
 	case RBI_ROUTE_ANSWER:
 	case RBI_ROUTE_FAIL:
+	case RBI_ROUTE_REDIRECT:
+	case RBI_ROUTE_REGROUP:
+	case RBI_ROUTE_ALONE:
 	case RBI_ROUTE_ISOLATE:
 	case RBI_ROUTE_SPLIT:
 	case RBI_ROUTE_AGAIN:

@@ -41,6 +41,10 @@ typedef struct rbi_answer {
 	size_t unmet;  /* entries whose condition was not met */
 	size_t later;  /* entries refused for now, with later_route */
 	rbi_route later_route;
+	/* Of a clustered batch: how many commands were refused in a way that
+	 * another node, time or size may mend. */
+	size_t refused;
+	const char *redirect; /* the first MOVED or ASK; NULL: none */
 	int64_t number;
 	rb_status status;
 	rb_outcome outcome;

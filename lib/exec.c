@@ -25,7 +25,7 @@ static void multi_refused(rbi_answer *a, rbi_reader *r, rb_result *res,
 static void not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 {
 	rbi_route route = a->batch->form == RBI_FORM_GATHER ?
-				  rbi_route_error(t->data, t->len, false) :
+				  rbi_verdict_text_route(a, t, false) :
 				  rbi_verdict_route(a, t);
 
 	if (route > a->route)

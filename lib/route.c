@@ -40,7 +40,11 @@ static const rule rules[] = {
 	{ "MASTERDOWN", NULL, HERE, RBI_ROUTE_LATER },
 	{ "NOREPLICAS", NULL, HERE, RBI_ROUTE_LATER },
 	{ "CLUSTERDOWN", NULL, HERE, RBI_ROUTE_AGAIN },
-	{ "TRYAGAIN", NULL, HERE, RBI_ROUTE_AGAIN },
+	{ "TRYAGAIN", NULL, HERE, RBI_ROUTE_ALONE },
+	/* It is the wrong node of a cluster, or the wrong set of keys. */
+	{ "MOVED", NULL, WORD, RBI_ROUTE_REDIRECT },
+	{ "ASK", NULL, WORD, RBI_ROUTE_REDIRECT },
+	{ "CROSSSLOT", NULL, WORD, RBI_ROUTE_REGROUP },
 	/* A proxy is not connected to its server. */
 	{ "upstream failure", NULL, OWN, RBI_ROUTE_AGAIN },
 	{ "no upstream host", NULL, OWN, RBI_ROUTE_AGAIN },
@@ -140,8 +144,9 @@ rbi_hints rbi_route_hints(const char *text, size_t len)
 	}
 	hints.upstream = rbi_route_error(text, (size_t)(end - text), false) ==
 				 RBI_ROUTE_AGAIN &&
-			 !starts_with(text, end, "CLUSTERDOWN") &&
-			 !starts_with(text, end, "TRYAGAIN");
+			 !starts_with(text, end, "CLUSTERDOWN");
+	hints.uncovered =
+		starts_with(text, end, "CLUSTERDOWN Hash slot not served");
 	hints.in_part = starts_with(text, end, "finished with ") &&
 			behind(text, end, "error") != NULL;
 	return hints;

@@ -40,6 +40,9 @@ typedef struct rbi_hints {
  * chunk with others of any kind, so that only what concerns the connection or
  * the server as a whole concerns the others; the rest is that command's own
  * answer.
+ *
+ * REDIRECT, REGROUP and ALONE are for who knows the nodes of a cluster. To who
+ * does not, they are FAIL, FAIL and AGAIN.
  */
 rbi_route rbi_route_error(const char *text, size_t len, bool one_of_many);
 

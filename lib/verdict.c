@@ -13,6 +13,19 @@ const char *rbi_verdict_words(const rbi_token *t)
 	return t->data;
 }
 
+/* Who knows no other node can neither go there nor choose the keys by it. */
+rbi_route rbi_verdict_text_route(const rbi_answer *a, const rbi_token *t,
+				 bool one_of_many)
+{
+	rbi_route route = rbi_route_error(t->data, t->len, one_of_many);
+
+	if (a->batch->clustered)
+		return route;
+	if (route == RBI_ROUTE_REDIRECT || route == RBI_ROUTE_REGROUP)
+		return RBI_ROUTE_FAIL;
+	return route == RBI_ROUTE_ALONE ? RBI_ROUTE_AGAIN : route;
+}
+
 /* A proxy that lost its server does not know what that did. */
 static void doubt(rbi_answer *a, const rbi_token *t)
 {
@@ -30,7 +43,7 @@ void rbi_verdict_refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 {
 	a->status = RB_ERR_SERVER;
 	a->outcome = RB_REJECTED;
-	a->route = rbi_route_error(t->data, t->len, false);
+	a->route = rbi_verdict_text_route(a, t, false);
 	a->message = rbi_verdict_words(t);
 	a->keep = r->pos;
 	if (!a->batch->reads)
@@ -118,7 +131,7 @@ static bool is_for_later(rbi_route route)
 rbi_route rbi_verdict_route(const rbi_answer *a, const rbi_token *t)
 {
 	bool many = a->batch->shape == RBI_SHAPE_REPLIES;
-	rbi_route route = rbi_route_error(t->data, t->len, many);
+	rbi_route route = rbi_verdict_text_route(a, t, many);
 
 	if (route == RBI_ROUTE_SHRINK)
 		return RBI_ROUTE_STOP;

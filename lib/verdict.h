@@ -79,6 +79,10 @@ static inline bool rbi_verdict_past_bound(const rbi_reader *r)
 /* The words of an error, never empty. */
 const char *rbi_verdict_words(const rbi_token *t);
 
+/* The route of an error, as far as the batch can make use of it. */
+rbi_route rbi_verdict_text_route(const rbi_answer *a, const rbi_token *t,
+				 bool one_of_many);
+
 /* The server refused the chunk. */
 void rbi_verdict_refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t);
 

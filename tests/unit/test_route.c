@@ -43,10 +43,10 @@ static void test_errors_are_routed_by_their_first_words(void **state)
 		  "of value",
 		  RBI_ROUTE_FAIL },
 		{ "CROSSSLOT Keys in request don't hash to the same slot",
-		  RBI_ROUTE_FAIL },
+		  RBI_ROUTE_REGROUP },
 		{ "CLUSTERDOWN Hash slot not served", RBI_ROUTE_AGAIN },
 		{ "TRYAGAIN Multiple keys request during rehashing of slot",
-		  RBI_ROUTE_AGAIN },
+		  RBI_ROUTE_ALONE },
 		{ "LOADING Valkey is loading the dataset in memory",
 		  RBI_ROUTE_LATER },
 		{ "BUSY Redis is busy running a script. You can only call",
@@ -70,7 +70,13 @@ static void test_errors_are_routed_by_their_first_words(void **state)
 		  RBI_ROUTE_ISOLATE },
 		{ "upstream failure", RBI_ROUTE_AGAIN },
 		{ "ERR Connection timed out", RBI_ROUTE_AGAIN },
-		{ "MOVED 3999 127.0.0.1:6381", RBI_ROUTE_FAIL },
+		{ "MOVED 3999 127.0.0.1:6381", RBI_ROUTE_REDIRECT },
+		{ "ASK 3999 127.0.0.1:6381", RBI_ROUTE_REDIRECT },
+		{ "MOVED", RBI_ROUTE_REDIRECT },
+		{ "ASK", RBI_ROUTE_REDIRECT },
+		{ "MOVEDON", RBI_ROUTE_FAIL },
+		{ "ASKING is not for you", RBI_ROUTE_FAIL },
+		{ "CROSSSLOTS", RBI_ROUTE_FAIL },
 		{ "ERR something new", RBI_ROUTE_FAIL },
 		{ "ERR", RBI_ROUTE_FAIL },
 		{ "ERR ", RBI_ROUTE_FAIL },
@@ -177,12 +183,12 @@ static void test_every_known_error_is_routed(void **state)
 		{ "CLUSTERDOWN Hash slot not served", RBI_ROUTE_AGAIN,
 		  RBI_ROUTE_AGAIN },
 		{ "TRYAGAIN Multiple keys request during rehashing of slot",
-		  RBI_ROUTE_AGAIN, RBI_ROUTE_AGAIN },
-		{ "MOVED 8579 :17012", RBI_ROUTE_FAIL, RBI_ROUTE_ANSWER },
-		{ "MOVED 1 ?:1", RBI_ROUTE_FAIL, RBI_ROUTE_ANSWER },
-		{ "ASK 8579 ::1:17012", RBI_ROUTE_FAIL, RBI_ROUTE_ANSWER },
+		  RBI_ROUTE_ALONE, RBI_ROUTE_ALONE },
+		{ "MOVED 8579 :17012", RBI_ROUTE_REDIRECT, RBI_ROUTE_ANSWER },
+		{ "MOVED 1 ?:1", RBI_ROUTE_REDIRECT, RBI_ROUTE_ANSWER },
+		{ "ASK 8579 ::1:17012", RBI_ROUTE_REDIRECT, RBI_ROUTE_ANSWER },
 		{ "CROSSSLOT Keys in request don't hash to the same slot",
-		  RBI_ROUTE_FAIL, RBI_ROUTE_ANSWER },
+		  RBI_ROUTE_REGROUP, RBI_ROUTE_ANSWER },
 		{ "REDIRECT 127.0.0.1:6380", RBI_ROUTE_FAIL, RBI_ROUTE_ANSWER },
 		{ "READONLY You can't write against a read only replica.",
 		  RBI_ROUTE_STOP, RBI_ROUTE_ANSWER },
@@ -287,7 +293,10 @@ static void test_what_a_text_says_besides_is_found(void **state)
 		{ "ERR finished with 12 error(s)", { .in_part = true } },
 		{ "finished with joy", { 0 } },
 		/* The server itself says that it ran nothing. */
-		{ "CLUSTERDOWN Hash slot not served", { 0 } },
+		{ "CLUSTERDOWN Hash slot not served", { .uncovered = true } },
+		{ "ERR CLUSTERDOWN Hash slot not served",
+		  { .uncovered = true } },
+		{ "CLUSTERDOWN Hash slot", { 0 } },
 		{ "ERR CLUSTERDOWN The cluster is down", { 0 } },
 		{ "TRYAGAIN Multiple keys request", { 0 } },
 		{ "LOADING upstream failure", { 0 } },
@@ -308,7 +317,8 @@ static void test_what_a_text_says_besides_is_found(void **state)
 		    got.arguments != want->arguments ||
 		    got.long_one != want->long_one ||
 		    got.upstream != want->upstream ||
-		    got.in_part != want->in_part || got.login != want->login)
+		    got.in_part != want->in_part || got.login != want->login ||
+		    got.uncovered != want->uncovered)
 			fail_msg("\"%s\"", cases[i].text);
 		free(text);
 	}

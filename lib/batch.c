@@ -29,12 +29,12 @@ static size_t tail_size(const rbi_batch *b)
 	return size;
 }
 
-/* A command of count entries without them. */
-static size_t command_frame_size(const rbi_batch *b, size_t count)
+size_t rbi_batch_command_size(const rbi_batch *b, const rb_slice *name,
+			      size_t count)
 {
 	size_t args = rbi_batch_fixed_args(b) + count * rbi_batch_entry_args(b);
 	size_t size = rbi_encode_header_size(args) + tail_size(b) +
-		      rbi_encode_arg_size(b->command.len);
+		      rbi_encode_arg_size(name->len);
 
 	if (b->fixed.data != NULL)
 		size += rbi_encode_arg_size(b->fixed.len);
@@ -43,12 +43,17 @@ static size_t command_frame_size(const rbi_batch *b, size_t count)
 	return size;
 }
 
+size_t rbi_batch_transaction_size(const rbi_batch *b)
+{
+	return b->transaction ? MULTI_SIZE + EXEC_SIZE : 0;
+}
+
 size_t rbi_batch_frame_size(const rbi_batch *b, size_t count)
 {
-	size_t size = b->transaction ? MULTI_SIZE + EXEC_SIZE : 0;
+	size_t size = rbi_batch_transaction_size(b);
 
 	if (b->form == RBI_FORM_GATHER)
-		size += command_frame_size(b, count);
+		size += rbi_batch_command_size(b, &b->command, count);
 	return size;
 }
 
@@ -70,7 +75,7 @@ size_t rbi_batch_whole_entry_size(const rbi_batch *b, size_t i)
 	if (b->form == RBI_FORM_COMMANDS)
 		return command_size(&b->commands[i]);
 	if (b->form == RBI_FORM_EACH)
-		size = command_frame_size(b, 1);
+		size = rbi_batch_command_size(b, &b->command, 1);
 	size = rbi_add_sat(size, rbi_encode_arg_size(rbi_batch_keylen(b, i)));
 	if (b->values != NULL)
 		size = rbi_add_sat(

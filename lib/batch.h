@@ -97,7 +97,15 @@ static inline size_t rbi_batch_entry_args(const rbi_batch *b)
 /* Arguments of a gathered command besides its entries, its name among them. */
 size_t rbi_batch_fixed_args(const rbi_batch *b);
 
-/* The bytes of a chunk of count entries besides the entries themselves. */
+/* The bytes of a gathered command of that name besides its count entries. */
+size_t rbi_batch_command_size(const rbi_batch *b, const rb_slice *name,
+			      size_t count);
+
+/* The bytes of MULTI and EXEC around a chunk; 0: it has none. */
+size_t rbi_batch_transaction_size(const rbi_batch *b);
+
+/* The bytes of a chunk of count entries, in one command if they are gathered,
+ * besides the entries themselves. */
 size_t rbi_batch_frame_size(const rbi_batch *b, size_t count);
 
 /* The bytes of entry i: arguments when gathered, otherwise a command. */

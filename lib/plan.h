@@ -25,7 +25,8 @@ typedef struct rbi_bounds {
  *
  * A gathered cut of a batch with slots has several commands, one for each
  * group: a run of entries of one slot, but of no more than group_max. Where
- * the groups end follows from the cut alone, see rbi_plan_group().
+ * the groups end follows from the cut alone, see rbi_plan_group(). So a part
+ * of a cut has the same groups only if it begins where one does.
  */
 typedef struct rbi_cut {
 	const rbi_batch *batch;
@@ -111,6 +112,17 @@ static inline bool rbi_plan_is_grouped(const rbi_cut *cut)
 	       (cut->batch->slots != NULL || cut->alone);
 }
 
+/* The name of a gathered command of count entries of a cut. */
+static inline const rb_slice *rbi_plan_name(const rbi_cut *cut, size_t count)
+{
+	const rbi_batch *b = cut->batch;
+
+	return count == 1 && b->single.data != NULL &&
+			       rbi_plan_is_grouped(cut) ?
+		       &b->single :
+		       &b->command;
+}
+
 /*
  * How many entries the command has that begins behind the first skip entries
  * of a cut, where there are more: those of a group, or all; otherwise one, or
@@ -118,7 +130,10 @@ static inline bool rbi_plan_is_grouped(const rbi_cut *cut)
  */
 size_t rbi_plan_group(const rbi_cut *cut, size_t skip);
 
-/* The commands of a cut as they are billed: ASKING, MULTI and EXEC too. */
+/* The commands that a cut's entries are in. */
+size_t rbi_plan_own_commands(const rbi_cut *cut);
+
+/* All commands of a cut as they are billed: ASKING, MULTI and EXEC too. */
 size_t rbi_plan_commands(const rbi_cut *cut);
 
 /*

@@ -24,6 +24,12 @@ static void count_command(large *l, const rb_command *c)
 		count_large(l, rbi_command_arglen(c, k));
 }
 
+/* What stands in every command is copied, and so never large. */
+static bool stands_once(const rbi_cut *cut)
+{
+	return cut->batch->form == RBI_FORM_GATHER && !rbi_plan_is_grouped(cut);
+}
+
 /* Only a cut that is large itself can have large arguments. */
 static large find_large(const rbi_cut *cut)
 {
@@ -33,7 +39,7 @@ static large find_large(const rbi_cut *cut)
 
 	if (cut->request_bytes < RBI_OUTBUF_BORROW)
 		return l;
-	if (b->fixed.data != NULL && b->form == RBI_FORM_GATHER)
+	if (b->fixed.data != NULL && stands_once(cut))
 		count_large(&l, b->fixed.len);
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		if (b->form == RBI_FORM_COMMANDS) {
@@ -71,10 +77,23 @@ static inline char *append_arg(rbi_outbuf *out, char *p, const char *data,
 	return append_large(out, p, data, len);
 }
 
+/* Names, and whatever else is small or stands in many commands. */
+static char *append_name(char *p, const rb_slice *name)
+{
+	return rbi_encode_arg(p, name->data, name->len);
+}
+
 static char *append_word(char *p, const char *word)
 {
 	p = rbi_encode_header(p, 1);
 	return rbi_encode_arg(p, word, strlen(word));
+}
+
+static char *append_asking(char *p, const rbi_cut *cut)
+{
+	return cut->asking && !cut->batch->transaction ?
+		       append_word(p, "ASKING") :
+		       p;
 }
 
 static char *append_tail(char *p, const rbi_batch *b)
@@ -135,14 +154,31 @@ static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
 
+	p = append_asking(p, cut);
 	p = rbi_encode_header(p, rbi_batch_fixed_args(b) +
 					 cut->count * rbi_batch_entry_args(b));
-	p = rbi_encode_arg(p, b->command.data, b->command.len);
+	p = append_name(p, rbi_plan_name(cut, cut->count));
 	if (b->fixed.data != NULL)
-		p = append_arg(out, p, b->fixed.data, b->fixed.len);
+		p = stands_once(cut) ?
+			    append_arg(out, p, b->fixed.data, b->fixed.len) :
+			    append_name(p, &b->fixed);
 	if (b->counted)
 		p = append_count(p, cut->count);
 	return append_tail(append_entries(out, p, cut), b);
+}
+
+static char *append_groups(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	rbi_cut group = *cut;
+	size_t skip = 0;
+
+	while (skip < cut->count) {
+		group.count = rbi_plan_group(cut, skip);
+		group.first = cut->first + skip;
+		p = append_gathered(out, p, &group);
+		skip += group.count;
+	}
+	return p;
 }
 
 static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
@@ -154,11 +190,11 @@ static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		one.first = i;
+		p = append_asking(p, cut);
 		p = rbi_encode_header(p, args);
-		p = rbi_encode_arg(p, b->command.data, b->command.len);
-		/* Copied, since it stands in every command. */
+		p = append_name(p, &b->command);
 		if (b->fixed.data != NULL)
-			p = rbi_encode_arg(p, b->fixed.data, b->fixed.len);
+			p = append_name(p, &b->fixed);
 		p = append_tail(append_entries(out, p, &one), b);
 	}
 	return p;
@@ -166,12 +202,17 @@ static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 
 static char *append_commands(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
+	size_t begin = cut->first; /* of the next unit */
 	size_t i;
 	size_t k;
 
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		const rb_command *c = &cut->batch->commands[i];
 
+		if (cut->asking && i == begin) {
+			p = append_asking(p, cut);
+			begin += rbi_plan_group(cut, i - cut->first);
+		}
 		p = rbi_encode_header(p, (size_t)c->argc);
 		for (k = 0; k < (size_t)c->argc; k++)
 			p = append_arg(out, p, c->argv[k],
@@ -184,6 +225,8 @@ static char *append_body(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	switch (cut->batch->form) {
 	case RBI_FORM_GATHER:
+		if (rbi_plan_is_grouped(cut))
+			return append_groups(out, p, cut);
 		return append_gathered(out, p, cut);
 	case RBI_FORM_EACH:
 		return append_each(out, p, cut);
@@ -200,6 +243,8 @@ rb_status rbi_request_append(rbi_outbuf *out, const rbi_cut *cut)
 
 	if (p == NULL)
 		return RB_ERR_NOMEM;
+	if (cut->batch->transaction && cut->asking)
+		p = append_word(p, "ASKING");
 	if (cut->batch->transaction)
 		p = append_word(p, "MULTI");
 	p = append_body(out, p, cut);

@@ -11,15 +11,25 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	bool transaction = cut->batch->transaction;
 
 	a->batch = cut->batch;
+	a->cut = *cut;
 	a->entries = entries;
 	a->count = cut->count;
 	a->stage = transaction ? RBI_STAGE_MULTI : RBI_STAGE_ANSWERS;
+	if (cut->asking)
+		a->stage = RBI_STAGE_ASKING;
 	a->base = transaction ? 1 : 0;
-	a->left = rbi_batch_commands(cut->batch, cut->count);
+	a->grouped = rbi_plan_is_grouped(cut);
+	a->asks = cut->asking && !transaction;
+	a->left = rbi_plan_commands(cut);
+	a->commands = rbi_plan_own_commands(cut);
 	a->queued = 0;
 	a->seen = 0;
+	a->end = a->grouped || a->asks ? rbi_plan_group(cut, 0) : cut->count;
 	a->failed = 0;
+	a->errors = 0;
+	a->doubts = 0;
 	a->unmet = 0;
+	a->unasked.data = NULL;
 	a->later = 0;
 	a->later_route = RBI_ROUTE_ANSWER;
 	a->refused = 0;
@@ -31,6 +41,77 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	a->message = "";
 	a->keep = NULL;
 	rbi_reply_init(&a->builder, &res->notes);
+}
+
+/* ---------------------------------------------------- command by command -- */
+
+/* Goes on to the next command or unit once all entries of this one are seen. */
+static void go_on(rbi_answer *a)
+{
+	if (a->seen < a->end || a->end == a->count)
+		return;
+	a->end += rbi_plan_group(&a->cut, a->seen);
+	a->unasked.data = NULL;
+	if (a->asks)
+		a->stage = RBI_STAGE_ASKING;
+}
+
+/* The entries of a group that was answered as a whole. */
+static void set_done(rbi_answer *a)
+{
+	while (a->seen < a->end)
+		rbi_entry_set(&a->entries[a->seen++], RBI_STATE_DONE, NULL, 0);
+	go_on(a);
+}
+
+/* Something other than a command's answer: an error is its group's alone. */
+static rbi_progress read_odd(rbi_answer *a, rbi_reader *r, rb_result *res,
+			     rbi_token_kind kind, const rbi_token *t,
+			     const char *wanted)
+{
+	rbi_progress progress = RBI_PROGRESS_MORE;
+
+	if (!a->grouped)
+		return rbi_verdict_odd(a, r, res, kind, t, wanted);
+	if (kind == RBI_TOKEN_ERROR)
+		rbi_verdict_group_error(a, r, t);
+	else
+		progress = rbi_verdict_odd(a, r, res, kind, t, wanted);
+	a->seen = a->end;
+	go_on(a);
+	return progress;
+}
+
+/* That ASKING was refused says nothing of its command, which is run where it
+ * may be all the same. */
+static rbi_progress read_asking(rbi_answer *a, rbi_reader *r, rb_result *res,
+				rbi_token_kind kind, const rbi_token *t)
+{
+	char text[160];
+
+	a->stage = a->batch->transaction ? RBI_STAGE_MULTI : RBI_STAGE_ANSWERS;
+	if (rbi_verdict_is_word(kind, t, "OK"))
+		return RBI_PROGRESS_MORE;
+	if (kind == RBI_TOKEN_ERROR) {
+		a->unasked.data = t->data;
+		a->unasked.len = t->len;
+		a->keep = r->pos;
+		return RBI_PROGRESS_MORE;
+	}
+	rbi_print(text, sizeof(text), "ASKING was answered by %s instead of OK",
+		  rbi_token_text(kind));
+	a->message = rbi_result_note(res, RB_ERR_PROTOCOL, text);
+	return RBI_PROGRESS_BROKEN;
+}
+
+/* Where ASKING was refused, this is why its command is redirected. */
+static void blame_asking(const rbi_answer *a, rbi_token *t)
+{
+	if (t->depth > a->base ||
+	    rbi_route_error(t->data, t->len, false) != RBI_ROUTE_REDIRECT)
+		return;
+	t->data = a->unasked.data;
+	t->len = a->unasked.len;
 }
 
 /* --------------------------------------------------------------- values -- */
@@ -94,6 +175,32 @@ static void read_value(rbi_answer *a, rbi_reader *r, rbi_token_kind kind,
 	}
 }
 
+static bool is_wrong_type(rbi_token_kind kind, const rbi_token *t)
+{
+	return kind == RBI_TOKEN_ERROR && t->len >= 9 &&
+	       memcmp(t->data, "WRONGTYPE", 9) == 0;
+}
+
+/* A group of one may have gone as a command that answers the value itself. */
+static bool is_single(const rbi_answer *a)
+{
+	return rbi_plan_name(&a->cut, a->end - a->seen) != &a->batch->command;
+}
+
+/* A key of another type is nil to a command of many keys. */
+static rbi_progress read_single(rbi_answer *a, rbi_reader *r, rb_result *res,
+				rbi_token_kind kind, const rbi_token *t)
+{
+	if (is_wrong_type(kind, t))
+		rbi_entry_set(&a->entries[a->seen++], RBI_STATE_NIL, NULL, 0);
+	else if (kind == RBI_TOKEN_BULK || kind == RBI_TOKEN_NIL ||
+		 kind == RBI_TOKEN_LONG)
+		read_value(a, r, kind, t);
+	else
+		return read_odd(a, r, res, kind, t, "a value");
+	return RBI_PROGRESS_MORE;
+}
+
 static rbi_progress read_values(rbi_answer *a, rbi_reader *r, rb_result *res,
 				rbi_token_kind kind, const rbi_token *t)
 {
@@ -106,34 +213,51 @@ static rbi_progress read_values(rbi_answer *a, rbi_reader *r, rb_result *res,
 	/* Deeper ones belong to an element that failed already. */
 	if (t->depth > 1)
 		return RBI_PROGRESS_MORE;
+	if (is_single(a))
+		return read_single(a, r, res, kind, t);
 	if (kind != RBI_TOKEN_ARRAY)
-		return rbi_verdict_odd(a, r, res, kind, t, "an array");
-	if ((uint64_t)t->number == a->count)
+		return read_odd(a, r, res, kind, t, "an array");
+	if ((uint64_t)t->number == a->end - a->seen)
 		return RBI_PROGRESS_MORE;
 	rbi_print(text, sizeof(text),
 		  "%.20s of %zu was answered by %lld elements",
-		  a->batch->command.data, a->count, (long long)t->number);
+		  a->batch->command.data, a->end - a->seen,
+		  (long long)t->number);
 	a->message = rbi_result_note(res, RB_ERR_PROTOCOL, text);
 	return RBI_PROGRESS_BROKEN;
 }
 
 /* --------------------------------------------------------- other shapes -- */
 
+/* A server may answer any numbers. */
+static int64_t add_numbers(int64_t a, int64_t b)
+{
+	if (b > 0 && a > INT64_MAX - b)
+		return INT64_MAX;
+	if (b < 0 && a < INT64_MIN - b)
+		return INT64_MIN;
+	return a + b;
+}
+
 static rbi_progress read_integer(rbi_answer *a, rbi_reader *r, rb_result *res,
 				 rbi_token_kind kind, const rbi_token *t)
 {
 	if (kind != RBI_TOKEN_INTEGER)
-		return rbi_verdict_odd(a, r, res, kind, t, "an integer");
-	a->number = t->number;
+		return read_odd(a, r, res, kind, t, "an integer");
+	a->number = add_numbers(a->number, t->number);
+	if (a->grouped)
+		set_done(a);
 	return RBI_PROGRESS_MORE;
 }
 
 static rbi_progress read_ok(rbi_answer *a, rbi_reader *r, rb_result *res,
 			    rbi_token_kind kind, const rbi_token *t)
 {
-	if (rbi_verdict_is_word(kind, t, "OK"))
-		return RBI_PROGRESS_MORE;
-	return rbi_verdict_odd(a, r, res, kind, t, "OK");
+	if (!rbi_verdict_is_word(kind, t, "OK"))
+		return read_odd(a, r, res, kind, t, "OK");
+	if (a->grouped)
+		set_done(a);
+	return RBI_PROGRESS_MORE;
 }
 
 /* A key of another type has no length, and will be answered nil. */
@@ -143,9 +267,8 @@ static rbi_progress read_size(rbi_answer *a, rbi_reader *r, rb_result *res,
 	rbi_entry *entry = &a->entries[a->seen++];
 	size_t size = 0;
 
-	if (kind == RBI_TOKEN_ERROR &&
-	    (t->len < 9 || memcmp(t->data, "WRONGTYPE", 9) != 0)) {
-		rbi_verdict_heed(a, t);
+	if (kind == RBI_TOKEN_ERROR && !is_wrong_type(kind, t)) {
+		rbi_verdict_heed(a, r, t, 1);
 		rbi_verdict_error(a, r, entry, t);
 		return RBI_PROGRESS_MORE;
 	}
@@ -168,7 +291,7 @@ static rbi_progress read_set(rbi_answer *a, rbi_reader *r, rb_result *res,
 		rbi_entry_set(entry, RBI_STATE_UNMET, NULL, 0);
 		a->unmet++;
 	} else if (kind == RBI_TOKEN_ERROR) {
-		rbi_verdict_heed(a, t);
+		rbi_verdict_heed(a, r, t, 1);
 		rbi_verdict_error(a, r, entry, t);
 	} else {
 		return rbi_verdict_odd(a, r, res, kind, t, "OK");
@@ -208,7 +331,7 @@ static rbi_progress read_reply(rbi_answer *a, rbi_reader *r,
 				 rbi_verdict_too_long(r),
 				 rbi_verdict_too_long(r));
 	} else if (is_root && kind == RBI_TOKEN_ERROR) {
-		rbi_verdict_heed(a, t);
+		rbi_verdict_heed(a, r, t, 1);
 		rbi_verdict_fail(a, entry, RBI_STATE_REPLY_ERROR, whole,
 				 rbi_verdict_words(t));
 	} else {
@@ -244,6 +367,8 @@ static rbi_progress read_token(rbi_answer *a, rbi_reader *r, rb_result *res,
 		return read_answer(a, r, res, kind, t);
 	if (a->stage == RBI_STAGE_IGNORE)
 		return RBI_PROGRESS_MORE;
+	if (a->stage == RBI_STAGE_ASKING)
+		return read_asking(a, r, res, kind, t);
 	return rbi_exec_read(a, r, res, kind, t);
 }
 
@@ -265,12 +390,17 @@ rbi_progress rbi_answer_read(rbi_answer *a, rbi_reader *r, rb_result *res)
 			a->message = r->problem;
 			return RBI_PROGRESS_BROKEN;
 		}
+		if (kind == RBI_TOKEN_ERROR && a->unasked.data != NULL)
+			blame_asking(a, &t);
 		progress = read_token(a, r, res, kind, &t);
 		if (progress != RBI_PROGRESS_MORE)
 			return progress;
-		if (t.last && --a->left == 0) {
+		if (!t.last)
+			continue;
+		if (--a->left == 0) {
 			rbi_verdict_conclude(a);
 			return RBI_PROGRESS_DONE;
 		}
+		go_on(a);
 	}
 }

@@ -122,14 +122,6 @@ static inline size_t rbi_batch_entry_size(const rbi_batch *b, size_t i)
  * follows it up to its EXEC or DISCARD. */
 size_t rbi_batch_unit(const rbi_batch *b, size_t i);
 
-/* The commands that a chunk of count entries consists of, as they are billed. */
-static inline size_t rbi_batch_commands(const rbi_batch *b, size_t count)
-{
-	size_t n = b->form == RBI_FORM_GATHER ? 1 : count;
-
-	return b->transaction ? n + 2 : n;
-}
-
 /*
  * Looks at every argument. RB_ERR_INVALID, or RB_ERR_LIMIT for a value of more
  * than max_value bytes, with a line in why.

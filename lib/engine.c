@@ -45,11 +45,16 @@ static rbi_parcel next_waiting(rbi_engine *e, const rbi_bounds *bounds)
 {
 	rbi_waiting *oldest = &e->again.items[0];
 	rbi_parcel *p = &oldest->parcel;
-	rbi_parcel head = *p;
+	rbi_cut again;
+	rbi_parcel head;
 	size_t count = p->cut.count;
 
-	if (!e->batch->transaction)
-		count = rbi_plan_cut_again(&p->cut, bounds).count;
+	if (!e->batch->transaction) {
+		again = rbi_plan_cut_again(&p->cut, bounds);
+		count = again.count;
+		p->cut.group_max = again.group_max;
+	}
+	head = rbi_parcel_part(p, 0, p->cut.count);
 	if (count < p->cut.count && e->feed->ops->divide(e->feed, p, count)) {
 		head = rbi_parcel_part(p, 0, count);
 		*p = rbi_parcel_part(p, count, p->cut.count - count);
@@ -100,8 +105,7 @@ static void send_chunk(rbi_engine *e, uint64_t now_us)
 	}
 	e->waiting = false;
 	rbi_ramp_cut(&e->ramp, parcel.cut.count, e->options->chunk_keys);
-	rbi_pace_spend(&e->pace, rbi_batch_commands(e->batch, parcel.cut.count),
-		       now_us);
+	rbi_pace_spend(&e->pace, rbi_plan_commands(&parcel.cut), now_us);
 }
 
 /* What waits may overtake nothing that is in flight. */

@@ -16,23 +16,33 @@ static void multi_refused(rbi_answer *a, rbi_reader *r, rb_result *res,
 	rbi_print(text, sizeof(text), "MULTI was refused: %.200s", a->message);
 	a->message = rbi_result_note(res, RB_ERR_SERVER, text);
 	a->outcome = RB_UNKNOWN;
+	a->refused = 0;
+	a->redirect = NULL;
 	if (a->route < RBI_ROUTE_STOP)
 		a->route = RBI_ROUTE_STOP;
 	a->stage = RBI_STAGE_IGNORE;
 }
 
-/* One command of the transaction was not queued, so EXEC will abort. */
-static void not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
+/* The first command that is refused in a cluster says where all shall go. */
+static void heed_not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 {
-	rbi_route route = a->batch->form == RBI_FORM_GATHER ?
+	bool first = a->message[0] == '\0';
+	bool refused = rbi_verdict_note_refusal(a, r, t);
+	rbi_route route = refused || a->batch->form == RBI_FORM_GATHER ?
 				  rbi_verdict_text_route(a, t, false) :
 				  rbi_verdict_route(a, t);
 
-	if (route > a->route)
+	if (route > a->route && (first || !refused))
 		a->route = route;
+}
+
+/* One command of the transaction was not queued, so EXEC will abort. */
+static void not_queued(rbi_answer *a, rbi_reader *r, const rbi_token *t)
+{
+	heed_not_queued(a, r, t);
 	if (a->batch->form != RBI_FORM_GATHER)
 		rbi_verdict_error(a, r, &a->entries[a->queued], t);
-	else
+	else if (a->message[0] == '\0')
 		a->message = rbi_verdict_words(t);
 	a->keep = r->pos;
 }
@@ -44,7 +54,7 @@ static rbi_progress read_queued(rbi_answer *a, rbi_reader *r, rb_result *res,
 		not_queued(a, r, t);
 	else if (!rbi_verdict_is_word(kind, t, "QUEUED"))
 		return rbi_verdict_wrong(a, res, kind, "QUEUED");
-	if (++a->queued == rbi_verdict_commands(a))
+	if (++a->queued == a->commands)
 		a->stage = RBI_STAGE_EXEC;
 	return RBI_PROGRESS_MORE;
 }
@@ -71,8 +81,7 @@ static rbi_progress read_exec(rbi_answer *a, rbi_reader *r, rb_result *res,
 			      rbi_token_kind kind, const rbi_token *t)
 {
 	a->stage = RBI_STAGE_ANSWERS;
-	if (kind == RBI_TOKEN_ARRAY &&
-	    (uint64_t)t->number == rbi_verdict_commands(a))
+	if (kind == RBI_TOKEN_ARRAY && (uint64_t)t->number == a->commands)
 		return RBI_PROGRESS_MORE;
 	if (kind == RBI_TOKEN_ERROR) {
 		aborted(a, r, res, t);

@@ -112,6 +112,15 @@ static inline bool rbi_plan_is_grouped(const rbi_cut *cut)
 	       (cut->batch->slots != NULL || cut->alone);
 }
 
+/* Whether some of a cut's entries may be run and others not, by where its bytes
+ * end. */
+static inline bool rbi_plan_is_divisible(const rbi_cut *cut)
+{
+	return !cut->batch->transaction &&
+	       (cut->batch->form != RBI_FORM_GATHER ||
+		rbi_plan_is_grouped(cut));
+}
+
 /* The name of a gathered command of count entries of a cut. */
 static inline const rb_slice *rbi_plan_name(const rbi_cut *cut, size_t count)
 {

@@ -28,7 +28,7 @@ static bool is_in_doubt(const rbi_engine *e)
 	if (e->lane->sent >= oldest->end)
 		return true;
 	return e->lane->sent > oldest->begin &&
-	       e->batch->form != RBI_FORM_GATHER && !e->batch->transaction &&
+	       rbi_plan_is_divisible(&oldest->parcel.cut) &&
 	       rbi_plan_sent(&oldest->parcel.cut, e->lane->sent - oldest->begin,
 			     &bytes) > 0;
 }
@@ -63,8 +63,8 @@ static size_t answered_entries(const rbi_engine *e, const rbi_parcel *p)
 
 	if (e->lane->sent < rbi_lane_oldest(e->lane)->end ||
 	    !e->lane->answering || a->stage != RBI_STAGE_ANSWERS ||
-	    e->batch->transaction || a->batch->shape == RBI_SHAPE_OK ||
-	    a->batch->shape == RBI_SHAPE_INTEGER)
+	    e->batch->transaction || a->batch->shape == RBI_SHAPE_INTEGER ||
+	    (a->batch->shape == RBI_SHAPE_OK && !a->grouped))
 		return 0;
 	return rbi_plan_units(&p->cut, a->seen);
 }

@@ -23,7 +23,8 @@ rbi_bounds rbi_settle_bounds(const rbi_engine *e)
 
 	rbi_learn_narrow(&bounds, e->learned, e->limits, &e->ramp);
 	/* A chunk is sent at once, so it may hold no more than a second's. */
-	if (o->commands_per_second != 0 && e->batch->form != RBI_FORM_GATHER)
+	if (o->commands_per_second != 0 &&
+	    (e->batch->form != RBI_FORM_GATHER || e->batch->slots != NULL))
 		bounds.keys = rbi_min(bounds.keys, o->commands_per_second);
 	return bounds;
 }
@@ -106,12 +107,12 @@ void rbi_settle_parcel(rbi_engine *e, const rbi_parcel *parcel,
 void rbi_settle_count(rbi_engine *e)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
-	size_t count = flight->parcel.cut.count;
+	const rbi_cut *cut = &flight->parcel.cut;
 
 	if (e->lane->sent < flight->end)
 		return;
-	e->result->stats.keys += count;
-	e->result->stats.commands += rbi_batch_commands(e->batch, count);
+	e->result->stats.keys += cut->count;
+	e->result->stats.commands += rbi_plan_commands(cut);
 }
 
 rbi_parcel rbi_settle_oldest(const rbi_engine *e)
@@ -201,18 +202,18 @@ static void report_head(rbi_engine *e, rbi_parcel *parcel, rbi_fate *fate,
 	size_t bytes;
 	size_t n;
 
-	if (e->batch->form == RBI_FORM_GATHER || e->batch->transaction)
+	if (!rbi_plan_is_divisible(&parcel->cut))
 		return;
 	n = rbi_plan_sent(&parcel->cut, sent, &bytes);
 	if (n == 0)
 		return;
+	head = rbi_parcel_part(parcel, 0, n);
 	e->result->stats.keys += n;
-	e->result->stats.commands += n;
+	e->result->stats.commands += rbi_plan_commands(&head.cut);
 	if (!e->feed->ops->divide(e->feed, parcel, n)) {
 		fate->outcome = RB_UNKNOWN;
 		return;
 	}
-	head = rbi_parcel_part(parcel, 0, n);
 	*parcel = rbi_parcel_part(parcel, n, parcel->cut.count - n);
 	if (sent == bytes && --parcel->attempts == 0)
 		fate->status = RB_ERR_SKIPPED;

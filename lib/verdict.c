@@ -46,6 +46,7 @@ void rbi_verdict_refuse(rbi_answer *a, rbi_reader *r, const rbi_token *t)
 	a->route = rbi_verdict_text_route(a, t, false);
 	a->message = rbi_verdict_words(t);
 	a->keep = r->pos;
+	(void)rbi_verdict_note_refusal(a, r, t);
 	if (!a->batch->reads)
 		doubt(a, t);
 }
@@ -63,7 +64,7 @@ rbi_progress rbi_verdict_wrong(rbi_answer *a, rb_result *res,
 			       rbi_token_kind kind, const char *wanted)
 {
 	char text[160];
-	const rb_slice *name = &a->batch->command;
+	const rb_slice *name = rbi_plan_name(&a->cut, a->end - a->seen);
 
 	rbi_print(text, sizeof(text), "%.*s was answered by %s instead of %s",
 		  (int)name->len, name->data != NULL ? name->data : "",
@@ -111,6 +112,22 @@ void rbi_verdict_error(rbi_answer *a, rbi_reader *r, rbi_entry *entry,
 	a->keep = r->pos;
 }
 
+void rbi_verdict_group_error(rbi_answer *a, rbi_reader *r, const rbi_token *t)
+{
+	rbi_hints hints = rbi_route_hints(t->data, t->len);
+	bool doubt = !a->batch->reads && (hints.upstream || hints.in_part);
+	size_t count = a->end - a->seen;
+
+	rbi_verdict_heed(a, r, t, count);
+	a->errors += count;
+	a->doubts += doubt ? count : 0;
+	while (a->seen < a->end)
+		rbi_verdict_fail(a, &a->entries[a->seen++],
+				 doubt ? RBI_STATE_DOUBT : RBI_STATE_ERROR,
+				 rbi_verdict_words(t), rbi_verdict_words(t));
+	a->keep = r->pos;
+}
+
 const char *rbi_verdict_too_long(const rbi_reader *r)
 {
 	if (rbi_verdict_past_bound(r))
@@ -141,14 +158,58 @@ rbi_route rbi_verdict_route(const rbi_answer *a, const rbi_token *t)
 	return route;
 }
 
+static bool is_mendable(rbi_route route)
+{
+	switch (route) {
+	case RBI_ROUTE_ANSWER:
+	case RBI_ROUTE_FAIL:
+	case RBI_ROUTE_STOP:
+	case RBI_ROUTE_CLOSE:
+		return false;
+	case RBI_ROUTE_REDIRECT:
+	case RBI_ROUTE_REGROUP:
+	case RBI_ROUTE_ALONE:
+	case RBI_ROUTE_ISOLATE:
+	case RBI_ROUTE_SPLIT:
+	case RBI_ROUTE_AGAIN:
+	case RBI_ROUTE_SHRINK:
+	case RBI_ROUTE_LATER:
+		break;
+	}
+	return true;
+}
+
+/* A write that a proxy lost may have been run, so it was not refused. */
+bool rbi_verdict_note_refusal(rbi_answer *a, rbi_reader *r, const rbi_token *t)
+{
+	rbi_route route;
+
+	if (!a->batch->clustered)
+		return false;
+	route = rbi_route_error(t->data, t->len, false);
+	if (!is_mendable(route) ||
+	    (!a->batch->reads && rbi_route_hints(t->data, t->len).upstream))
+		return false;
+	a->refused++;
+	if (route == RBI_ROUTE_REDIRECT && a->redirect == NULL) {
+		a->redirect = t->data;
+		a->keep = r->pos;
+	}
+	return true;
+}
+
 /* Of commands that were refused for now, some others of the chunk may have
- * been run: only if none was, the chunk can be sent again. */
-void rbi_verdict_heed(rbi_answer *a, const rbi_token *t)
+ * been run: only if none was, the chunk can be sent again. In a cluster each
+ * can go again by itself. */
+void rbi_verdict_heed(rbi_answer *a, rbi_reader *r, const rbi_token *t,
+		      size_t count)
 {
 	rbi_route route = rbi_verdict_route(a, t);
 
+	if (rbi_verdict_note_refusal(a, r, t))
+		return;
 	if (is_for_later(route)) {
-		a->later++;
+		a->later += count;
 		a->later_route = route;
 	} else if (route > a->route) {
 		a->route = route;
@@ -157,17 +218,34 @@ void rbi_verdict_heed(rbi_answer *a, const rbi_token *t)
 
 /* ------------------------------------------------------------ conclusion -- */
 
+/* None of its commands was run: as if it were one that was refused. */
+static bool was_refused_whole(const rbi_answer *a)
+{
+	if (a->status != RB_ERR_PARTIAL)
+		return false;
+	if (a->batch->form == RBI_FORM_GATHER)
+		return a->errors == a->count;
+	return a->batch->clustered && a->refused == a->count;
+}
+
 /* What became of a chunk of many commands, entry by entry. */
 void rbi_verdict_conclude(rbi_answer *a)
 {
 	size_t not_applied = a->failed + a->unmet;
 
+	bool refused = was_refused_whole(a);
+
 	if (a->later == a->count && a->status == RB_ERR_PARTIAL) {
 		a->status = RB_ERR_SERVER;
 		a->route = a->later_route;
 	}
+	if (refused) {
+		a->status = RB_ERR_SERVER;
+		a->outcome = a->doubts > 0 ? RB_UNKNOWN : RB_REJECTED;
+	}
 	if (not_applied == 0 || a->outcome != RB_ANSWERED ||
-	    a->batch->shape == RBI_SHAPE_VALUES)
+	    a->batch->shape == RBI_SHAPE_VALUES ||
+	    (a->grouped && a->batch->reads))
 		return;
 	a->outcome = not_applied == a->count ? RB_REJECTED : RB_PARTLY;
 }

@@ -21,6 +21,7 @@ typedef enum rbi_progress {
 } rbi_progress;
 
 typedef enum rbi_stage {
+	RBI_STAGE_ASKING,  /* the answer to ASKING is next */
 	RBI_STAGE_MULTI,   /* the answer to MULTI is next */
 	RBI_STAGE_QUEUED,  /* those to the commands in it */
 	RBI_STAGE_EXEC,	   /* that to EXEC */
@@ -30,21 +31,33 @@ typedef enum rbi_stage {
 
 typedef struct rbi_answer {
 	const rbi_batch *batch;
+	rbi_cut cut;
 	rbi_entry *entries; /* those of the chunk */
 	size_t count;
 	rbi_stage stage;
-	unsigned base; /* depth of the answers */
-	size_t left;   /* whole answers still to come */
-	size_t queued; /* commands whose QUEUED has come */
-	size_t seen;   /* entries begun */
+	unsigned base;	 /* depth of the answers */
+	bool grouped;	 /* a command's answer is that of a group */
+	bool asks;	 /* ASKING stands before each command */
+	size_t left;	 /* whole answers still to come */
+	size_t commands; /* but for ASKING, MULTI and EXEC */
+	size_t queued;	 /* commands whose QUEUED has come */
+	size_t seen;	 /* entries begun */
+	size_t end;    /* the entries up to here are in this command or unit */
 	size_t failed; /* entries that failed alone */
+	size_t errors; /* of them, those that failed with their group */
+	size_t doubts; /* of these, those that may be applied */
 	size_t unmet;  /* entries whose condition was not met */
-	size_t later;  /* entries refused for now, with later_route */
+	/* The error to this command's ASKING; data is NULL: none. */
+	struct {
+		char *data;
+		size_t len;
+	} unasked;
+	size_t later; /* entries refused for now, with later_route */
 	rbi_route later_route;
 	/* Of a clustered batch: how many commands were refused in a way that
 	 * another node, time or size may mend. */
 	size_t refused;
-	const char *redirect; /* the first MOVED or ASK; NULL: none */
+	const char *redirect; /* the first MOVED or ASK, whole; NULL: none */
 	int64_t number;
 	rb_status status;
 	rb_outcome outcome;
@@ -55,12 +68,6 @@ typedef struct rbi_answer {
 	char *keep;
 	rbi_reply_builder builder;
 } rbi_answer;
-
-/* How many commands a chunk has, but for MULTI and EXEC. */
-static inline size_t rbi_verdict_commands(const rbi_answer *a)
-{
-	return a->batch->form == RBI_FORM_GATHER ? 1 : a->count;
-}
 
 /* Whether the token is this simple string. */
 static inline bool rbi_verdict_is_word(rbi_token_kind kind, const rbi_token *t,
@@ -107,10 +114,18 @@ void rbi_verdict_error(rbi_answer *a, rbi_reader *r, rbi_entry *entry,
 /* Why a string was dropped. */
 const char *rbi_verdict_too_long(const rbi_reader *r);
 
+/* An error that answers the command of a group: all its entries fail by it. */
+void rbi_verdict_group_error(rbi_answer *a, rbi_reader *r, const rbi_token *t);
+
 /* The route of an error to one command of many, as far as it concerns the
- * chunks to come; heed takes note of it. */
+ * chunks to come; heed takes note of it, for the command's count entries. */
 rbi_route rbi_verdict_route(const rbi_answer *a, const rbi_token *t);
-void rbi_verdict_heed(rbi_answer *a, const rbi_token *t);
+void rbi_verdict_heed(rbi_answer *a, rbi_reader *r, const rbi_token *t,
+		      size_t count);
+
+/* Notes an error by which a command of a clustered batch was refused, and which
+ * another node, time or size may mend. False: it is none. */
+bool rbi_verdict_note_refusal(rbi_answer *a, rbi_reader *r, const rbi_token *t);
 
 /* The answer is complete: what became of the chunk, entry by entry. */
 void rbi_verdict_conclude(rbi_answer *a);

@@ -7,6 +7,10 @@ rbi_parcel rbi_parcel_part(const rbi_parcel *p, size_t skip, size_t count)
 	part.cut = rbi_plan_part(&p->cut, skip, count);
 	part.entries += skip;
 	part.position += skip;
+	if (part.numbers != NULL)
+		part.numbers += skip;
+	if (part.slots != NULL)
+		part.slots += skip;
 	return part;
 }
 
@@ -40,6 +44,23 @@ static rbi_array_feed *array_of(rbi_feed *feed)
 	return (rbi_array_feed *)feed;
 }
 
+/* As one, for somebody who cuts it up by other rules. */
+static rb_status all_the_rest(rbi_array_feed *f, rbi_parcel *out)
+{
+	if (!rbi_result_promise(f->result)) {
+		f->feed.problem = "out of memory";
+		return RB_ERR_NOMEM;
+	}
+	out->cut.batch = f->batch;
+	out->cut.first = f->next;
+	out->cut.count = f->batch->n - f->next;
+	out->entries = f->result->entries + f->next;
+	out->position = f->next;
+	f->next = f->batch->n;
+	f->feed.ended = true;
+	return RB_OK;
+}
+
 static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 			    rbi_parcel *out)
 {
@@ -48,6 +69,8 @@ static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 	memset(out, 0, sizeof(*out));
 	if (f->next == f->batch->n)
 		return RB_OK;
+	if (f->loose)
+		return all_the_rest(f, out);
 	if (!rbi_result_reserve(f->result)) {
 		feed->problem = "out of memory";
 		return RB_ERR_NOMEM;
@@ -63,13 +86,22 @@ static rb_status array_next(rbi_feed *feed, const rbi_bounds *bounds,
 
 static rb_chunk *array_report(rbi_feed *feed, const rbi_parcel *parcel)
 {
-	return rbi_result_find(array_of(feed)->result, parcel->position);
+	rbi_array_feed *f = array_of(feed);
+
+	if (!f->loose)
+		return rbi_result_find(f->result, parcel->position);
+	return rbi_result_append(f->result,
+				 parcel->numbers != NULL ? parcel->numbers[0] :
+							   parcel->position,
+				 parcel->cut.count, parcel->numbers);
 }
 
 static bool array_divide(rbi_feed *feed, const rbi_parcel *parcel, size_t count)
 {
 	rb_result *res = array_of(feed)->result;
 
+	if (array_of(feed)->loose)
+		return rbi_result_promise(res);
 	if (!rbi_result_reserve(res))
 		return false;
 	rbi_result_split(res, rbi_result_find(res, parcel->position), count);
@@ -79,10 +111,28 @@ static bool array_divide(rbi_feed *feed, const rbi_parcel *parcel, size_t count)
 static rb_status array_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 				 const rb_chunk *report)
 {
-	(void)feed;
-	(void)parcel;
-	(void)report;
+	rbi_array_feed *f = array_of(feed);
+	size_t i;
+
+	if (!f->loose)
+		return RB_OK;
+	for (i = 0; parcel->numbers != NULL && i < parcel->cut.count; i++)
+		f->result->entries[parcel->numbers[i]] = parcel->entries[i];
+	rbi_result_label(f->result, report);
 	return RB_OK;
+}
+
+static void loose_rest(rbi_array_feed *f, const char *message)
+{
+	rbi_parcel p;
+	rb_chunk *chunk;
+
+	if (f->next < f->batch->n && all_the_rest(f, &p) == RB_OK) {
+		chunk = array_report(&f->feed, &p);
+		chunk->message = message;
+		rbi_result_label(f->result, chunk);
+	}
+	f->feed.ended = true;
 }
 
 static void array_rest(rbi_feed *feed, const rbi_bounds *bounds,
@@ -90,6 +140,10 @@ static void array_rest(rbi_feed *feed, const rbi_bounds *bounds,
 {
 	rbi_array_feed *f = array_of(feed);
 
+	if (f->loose) {
+		loose_rest(f, message);
+		return;
+	}
 	while (f->next < f->batch->n) {
 		rbi_cut cut = rbi_plan_cut(f->batch, f->next, bounds);
 		rb_chunk *chunk;
@@ -119,10 +173,24 @@ void rbi_array_feed_init(rbi_array_feed *f, const rbi_batch *batch,
 {
 	f->feed.ops = &array_ops;
 	f->feed.ended = batch->n == 0;
+	f->feed.dry = false;
 	f->feed.recycles = false;
 	f->feed.held = 0;
 	f->feed.problem = NULL;
 	f->batch = batch;
 	f->result = result;
 	f->next = 0;
+	f->loose = false;
+}
+
+void rbi_array_feed_loosen(rbi_array_feed *f)
+{
+	f->loose = true;
+	rbi_result_loosen(f->result);
+}
+
+void rbi_array_feed_reopen(rbi_array_feed *f, const rbi_parcel *parcel)
+{
+	rbi_result_reopen(f->result,
+			  rbi_result_find(f->result, parcel->position));
 }

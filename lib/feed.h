@@ -16,14 +16,35 @@
 #include "plan.h"
 #include "result.h"
 
+/* No node in particular. */
+#define RBI_ANYWHERE SIZE_MAX
+
+/* What a chunk has been through that was sent from node to node. */
+typedef struct rbi_trip {
+	uint64_t since_us;  /* when it was first refused; 0: never */
+	uint64_t resume_us; /* it is not sent before */
+	uint64_t barrier;   /* of the lane that refused it: flights before it */
+	size_t from;	    /* the leg that refused it */
+	size_t to;	    /* the node it is to be asked of, and no other */
+	uint32_t redirects;
+	uint32_t waits;
+	bool away;    /* it left the way of the others */
+	bool out;     /* and is under way again */
+	bool primary; /* no replica will do */
+} rbi_trip;
+
 /* A chunk that the feed gives out, or a part of it. */
 typedef struct rbi_parcel {
 	rbi_cut cut;
-	rbi_entry *entries; /* of the cut, unset */
-	size_t position;    /* number of its first entry among all */
-	size_t tag;	    /* the feed's own number for it */
-	uint32_t attempts;  /* how often it was sent */
-	bool unknown;	    /* what it did when it was sent before */
+	rbi_entry *entries;    /* of the cut, unset */
+	const size_t *numbers; /* of its entries among all; NULL: position, and
+				  on from there */
+	const uint16_t *slots; /* of its entries; NULL: they do not matter */
+	size_t position;       /* what comes before it comes first */
+	size_t tag;	       /* the feed's own number for it */
+	uint32_t attempts;     /* how often it was sent */
+	bool unknown;	       /* what it did when it was sent before */
+	rbi_trip trip;	       /* in a cluster */
 } rbi_parcel;
 
 typedef struct rbi_feed rbi_feed;
@@ -56,6 +77,7 @@ typedef struct rbi_feed_ops {
 struct rbi_feed {
 	const rbi_feed_ops *ops;
 	bool ended;    /* next has nothing more to give */
+	bool dry;      /* nothing to give now, though more may come */
 	bool recycles; /* received bytes are of no use once delivered... */
 	size_t held;   /* ...unless so many chunks wait for earlier ones */
 	const char *problem;
@@ -74,15 +96,28 @@ void rbi_parcel_doubt(const rbi_parcel *p);
  * errors: a server that gives up says why. */
 void rbi_parcel_distrust(const rbi_parcel *p);
 
-/* An array of entries, answered by a result. */
+/*
+ * An array of entries, answered by a result. Its chunks are reported in the
+ * order of their entries; or, once it was loosened, as they become known, so
+ * that they may be of any entries.
+ */
 typedef struct rbi_array_feed {
 	rbi_feed feed;
 	const rbi_batch *batch;
 	rb_result *result;
 	size_t next; /* the first entry not yet given out */
+	bool loose;
 } rbi_array_feed;
 
 void rbi_array_feed_init(rbi_array_feed *f, const rbi_batch *batch,
 			 rb_result *result);
+
+/*
+ * From now on next gives out all the entries that are left as one. Before that,
+ * parcels that were given out and are going to be cut by other rules are taken
+ * out of the reports that stand.
+ */
+void rbi_array_feed_loosen(rbi_array_feed *f);
+void rbi_array_feed_reopen(rbi_array_feed *f, const rbi_parcel *parcel);
 
 #endif

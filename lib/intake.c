@@ -153,8 +153,10 @@ static rb_chunk *intake_report(rbi_feed *feed, const rbi_parcel *parcel)
 	rb_chunk *chunk = &in->report;
 
 	memset(chunk, 0, sizeof(*chunk));
-	chunk->first = parcel->position;
+	chunk->first =
+		parcel->numbers != NULL ? parcel->numbers[0] : parcel->position;
 	chunk->count = parcel->cut.count;
+	chunk->entries = parcel->numbers;
 	chunk->status = RB_ERR_SKIPPED;
 	chunk->outcome = RB_NOT_SENT;
 	chunk->message = "";
@@ -224,15 +226,21 @@ static rbi_crate *next_to_hand(const rbi_intake *in)
 	return NULL;
 }
 
-static void note_statuses(rbi_intake *in, rbi_crate *c, const rb_chunk *report)
+static void note_statuses(rbi_intake *in, rbi_crate *c,
+			  const rbi_parcel *parcel, const rb_chunk *report)
 {
-	size_t begin = report->first - c->first;
 	size_t i;
 
-	for (i = begin; i < begin + report->count; i++) {
-		c->statuses[i] =
-			rbi_entry_status(&c->entries[i], report->status);
-		in->failed += c->statuses[i] != RB_OK;
+	for (i = 0; i < report->count; i++) {
+		size_t k = report->first - c->first + i;
+
+		if (parcel->numbers != NULL) {
+			k = parcel->numbers[i] - c->first;
+			c->entries[k] = parcel->entries[i];
+		}
+		c->statuses[k] =
+			rbi_entry_status(&c->entries[k], report->status);
+		in->failed += c->statuses[k] != RB_OK;
 	}
 	/* From its first report on a crate holds answers. */
 	if (c->left == c->n)
@@ -247,7 +255,7 @@ static rb_status intake_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 	rb_status status = RB_OK;
 	rbi_crate *c;
 
-	note_statuses(in, in->crates[parcel->tag], report);
+	note_statuses(in, in->crates[parcel->tag], parcel, report);
 	for (c = next_to_hand(in); c != NULL; c = next_to_hand(in)) {
 		feed->held--;
 		if (hand_over(in, c) < 0) {
@@ -305,6 +313,7 @@ void rbi_intake_init(rbi_intake *in)
 {
 	in->feed.ops = &intake_ops;
 	in->feed.ended = false;
+	in->feed.dry = false;
 	in->feed.recycles = true;
 	in->feed.held = 0;
 	in->feed.problem = NULL;

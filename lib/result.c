@@ -37,6 +37,13 @@ void rb_result_free(rb_result *res)
 {
 	if (res == NULL)
 		return;
+	while (res->parts != NULL) {
+		rb_result *part = res->parts;
+
+		res->parts = part->parts;
+		part->parts = NULL;
+		rb_result_free(part);
+	}
 	rbi_slabs_fini(&res->bytes);
 	rbi_slabs_fini(&res->notes);
 	rbi_free(res->allocator, res->chunks);
@@ -44,12 +51,13 @@ void rb_result_free(rb_result *res)
 	rbi_free(res->allocator, res);
 }
 
-bool rbi_result_reserve(rb_result *res)
+/* Room for n reports more. */
+static bool reserve(rb_result *res, size_t n)
 {
 	rb_chunk *chunks;
 	size_t cap;
 
-	if (res->nchunks + 2 <= res->chunk_cap)
+	if (res->nchunks + n <= res->chunk_cap)
 		return true;
 	cap = rbi_add_sat(res->chunk_cap, res->chunk_cap / 2 + 2);
 	chunks = rbi_alloc_array(res->allocator, res->chunks, cap,
@@ -59,6 +67,11 @@ bool rbi_result_reserve(rb_result *res)
 	res->chunks = chunks;
 	res->chunk_cap = cap;
 	return true;
+}
+
+bool rbi_result_reserve(rb_result *res)
+{
+	return reserve(res, 2);
 }
 
 rb_chunk *rbi_result_find(const rb_result *res, size_t i)
@@ -113,6 +126,102 @@ void rbi_result_split(rb_result *res, rb_chunk *chunk, size_t count)
 	chunk[1].first += count;
 	chunk[1].count -= count;
 }
+
+/* ---------------------------------------------------------------- loose -- */
+
+static size_t entry_of(const rb_chunk *chunk, size_t i)
+{
+	return chunk->entries != NULL ? chunk->entries[i] : chunk->first + i;
+}
+
+void rbi_result_label(rb_result *res, const rb_chunk *chunk)
+{
+	size_t number = (size_t)(chunk - res->chunks) + 1;
+	size_t i;
+
+	for (i = 0; i < chunk->count; i++) {
+		rbi_entry *e = &res->entries[entry_of(chunk, i)];
+
+		if (rbi_entry_state(e) == RBI_STATE_UNSET)
+			rbi_entry_set(e, RBI_STATE_UNSET, NULL, number);
+	}
+}
+
+void rbi_result_loosen(rb_result *res)
+{
+	size_t c;
+
+	res->loose = true;
+	for (c = 0; c < res->nchunks; c++)
+		rbi_result_label(res, &res->chunks[c]);
+}
+
+void rbi_result_reopen(rb_result *res, rb_chunk *chunk)
+{
+	size_t i = (size_t)(chunk - res->chunks);
+
+	res->nchunks--;
+	res->promised++;
+	memmove(chunk, chunk + 1, (res->nchunks - i) * sizeof(*chunk));
+}
+
+bool rbi_result_promise(rb_result *res)
+{
+	if (!reserve(res, res->promised + 2))
+		return false;
+	res->promised++;
+	return true;
+}
+
+rb_chunk *rbi_result_append(rb_result *res, size_t first, size_t count,
+			    const size_t *numbers)
+{
+	rb_chunk *chunk = &res->chunks[rbi_result_add(res, first, count)];
+
+	chunk->entries = numbers;
+	if (res->promised > 0)
+		res->promised--;
+	return chunk;
+}
+
+void rbi_result_adopt(rb_result *res, rb_result *part)
+{
+	rb_stats *to = &res->stats;
+	const rb_stats *from = &part->stats;
+
+	to->commands += from->commands;
+	to->keys += from->keys;
+	to->request_bytes += from->request_bytes;
+	to->reply_bytes += from->reply_bytes;
+	to->round_trips = rbi_max(to->round_trips, from->round_trips);
+	to->retries += from->retries;
+	to->splits += from->splits;
+	to->redirects += from->redirects;
+	to->reconnects += from->reconnects;
+	part->parts = res->parts;
+	res->parts = part;
+}
+
+void rbi_result_unset(rb_result *res)
+{
+	size_t c;
+
+	memset(res->entries, 0, res->n * sizeof(*res->entries));
+	for (c = 0; res->loose && c < res->nchunks; c++)
+		rbi_result_label(res, &res->chunks[c]);
+}
+
+/* The report that an unset entry is in; NULL: none. */
+static const rb_chunk *chunk_of(const rb_result *res, size_t i)
+{
+	size_t number = (size_t)(res->entries[i].word >> 8);
+
+	if (!res->loose)
+		return rbi_result_find(res, i);
+	return number > 0 ? &res->chunks[number - 1] : NULL;
+}
+
+/* -------------------------------------------------------------- entries -- */
 
 rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk)
 {
@@ -201,6 +310,45 @@ rb_slice rbi_entry_value(const rbi_entry *e)
 	return value;
 }
 
+const char *rbi_entry_words(const rbi_entry *e)
+{
+	rb_slice text;
+
+	switch (rbi_entry_state(e)) {
+	case RBI_STATE_ERROR:
+	case RBI_STATE_DOUBT:
+	case RBI_STATE_SHAPE:
+	case RBI_STATE_LONG:
+		return e->data;
+	case RBI_STATE_REPLY_ERROR:
+		text = rbi_reply_text(e->data);
+		return text.len > 0 ? text.data : "an error without text";
+	case RBI_STATE_VALUE:
+	case RBI_STATE_NIL:
+	case RBI_STATE_DONE:
+	case RBI_STATE_UNMET:
+	case RBI_STATE_REPLY:
+	case RBI_STATE_UNSET:
+		break;
+	}
+	return "";
+}
+
+static size_t used_bytes(const rbi_slabs *slabs)
+{
+	const rbi_slab *slab;
+	size_t used = 0;
+
+	for (slab = slabs->newest; slab != NULL; slab = slab->next)
+		used = rbi_add_sat(used, slab->len);
+	return used;
+}
+
+size_t rbi_result_bytes(const rb_result *res)
+{
+	return rbi_add_sat(used_bytes(&res->bytes), used_bytes(&res->notes));
+}
+
 void rbi_result_seal(rb_result *res)
 {
 	size_t c;
@@ -215,9 +363,11 @@ void rbi_result_seal(rb_result *res)
 		res->total += chunk->number;
 		if (chunk->status == RB_OK)
 			continue;
-		for (i = chunk->first; i < chunk->first + chunk->count; i++)
-			res->failed += rbi_entry_status(&res->entries[i],
-							chunk->status) != RB_OK;
+		for (i = 0; i < chunk->count; i++)
+			res->failed +=
+				rbi_entry_status(
+					&res->entries[entry_of(chunk, i)],
+					chunk->status) != RB_OK;
 	}
 }
 
@@ -261,7 +411,7 @@ rb_status rb_result_status(const rb_result *res, size_t i)
 		return RB_ERR_INVALID;
 	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
 		return rbi_entry_status(&res->entries[i], RB_OK);
-	chunk = rbi_result_find(res, i);
+	chunk = chunk_of(res, i);
 	return chunk != NULL ? chunk->status : RB_ERR_SKIPPED;
 }
 
@@ -273,38 +423,19 @@ rb_outcome rb_result_outcome(const rb_result *res, size_t i)
 		return RB_NOT_SENT;
 	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
 		return rbi_entry_outcome(&res->entries[i], RB_NOT_SENT);
-	chunk = rbi_result_find(res, i);
+	chunk = chunk_of(res, i);
 	return chunk != NULL ? chunk->outcome : RB_NOT_SENT;
 }
 
 const char *rb_result_message(const rb_result *res, size_t i)
 {
 	const rb_chunk *chunk;
-	const rbi_entry *e;
-	rb_slice text;
 
 	if (res == NULL || i >= res->n)
 		return "";
-	e = &res->entries[i];
-	switch (rbi_entry_state(e)) {
-	case RBI_STATE_VALUE:
-	case RBI_STATE_NIL:
-	case RBI_STATE_DONE:
-	case RBI_STATE_UNMET:
-	case RBI_STATE_REPLY:
-		return "";
-	case RBI_STATE_ERROR:
-	case RBI_STATE_DOUBT:
-	case RBI_STATE_SHAPE:
-	case RBI_STATE_LONG:
-		return e->data;
-	case RBI_STATE_REPLY_ERROR:
-		text = rbi_reply_text(e->data);
-		return text.len > 0 ? text.data : "an error without text";
-	case RBI_STATE_UNSET:
-		break;
-	}
-	chunk = rbi_result_find(res, i);
+	if (rbi_entry_state(&res->entries[i]) != RBI_STATE_UNSET)
+		return rbi_entry_words(&res->entries[i]);
+	chunk = chunk_of(res, i);
 	return chunk != NULL ? chunk->message : "";
 }
 

@@ -82,6 +82,10 @@ struct rb_result {
 	rbi_slabs notes; /* texts of our own */
 	const char *node;
 	rb_stats stats;
+	/* Reports stand in any order, and entries know theirs. */
+	bool loose;
+	size_t promised;  /* reports still to come that there is room for */
+	rb_result *parts; /* more memory that entries point into */
 };
 
 /*
@@ -109,12 +113,40 @@ size_t rbi_result_add(rb_result *res, size_t first, size_t count);
  */
 void rbi_result_split(rb_result *res, rb_chunk *chunk, size_t count);
 
+/*
+ * From now on reports come as they become known, and each unset entry carries
+ * the number of its report. There is room for those that were promised, and
+ * for one more. reopen takes one back that stands already: it is promised then.
+ */
+void rbi_result_loosen(rb_result *res);
+void rbi_result_reopen(rb_result *res, rb_chunk *chunk);
+
+/* Makes room for one report more. False: no memory. */
+bool rbi_result_promise(rb_result *res) RBI_MUST_CHECK;
+
+/* A report that was promised; numbers NULL: of entries first and on. */
+rb_chunk *rbi_result_append(rb_result *res, size_t first, size_t count,
+			    const size_t *numbers);
+
+/* Tells the entries of a report which one is theirs. */
+void rbi_result_label(rb_result *res, const rb_chunk *chunk);
+
+/* Makes a result a part of another, which is freed with it, and adds up what
+ * both cost. */
+void rbi_result_adopt(rb_result *res, rb_result *part);
+
+/* Forgets what became of all entries, but not the reports they are in. */
+void rbi_result_unset(rb_result *res);
+
 /* The status and outcome of an entry whose chunk fared as given. */
 rb_status rbi_entry_status(const rbi_entry *e, rb_status chunk);
 rb_outcome rbi_entry_outcome(const rbi_entry *e, rb_outcome chunk);
 
 /* The reply of an entry; NULL: none. */
 const struct redisReply *rbi_entry_reply(const rbi_entry *e);
+
+/* Why an entry failed; "" for one that did not, or does not know. */
+const char *rbi_entry_words(const rbi_entry *e);
 
 /* The bytes of an entry; data NULL: none. */
 rb_slice rbi_entry_value(const rbi_entry *e);
@@ -125,6 +157,9 @@ rb_slice rbi_entry_value(const rbi_entry *e);
  */
 const char *rbi_result_note(rb_result *res, rb_status status,
 			    const char *message);
+
+/* The bytes that were received and are kept, and those of our own texts. */
+size_t rbi_result_bytes(const rb_result *res);
 
 /* Counts what failed, once all reports stand, and frees what is not needed. */
 void rbi_result_seal(rb_result *res);

@@ -24,7 +24,7 @@ static void nothing_was_read(rb_result *res)
 		res, RB_ERR_SKIPPED, "asking for the sizes ended the call");
 	size_t i;
 
-	memset(res->entries, 0, res->n * sizeof(*res->entries));
+	rbi_result_unset(res);
 	for (i = 0; i < res->nchunks; i++) {
 		rb_chunk *chunk = &res->chunks[i];
 

@@ -136,6 +136,9 @@ static rb_status prepare(rb_client *client, const rb_options *o,
 	e->redial = rbi_client_can_renew(client, o) ? redial : NULL;
 	e->redial_arg = r;
 	e->wake = &client->wake;
+	e->elsewhere = NULL;
+	e->common_pace = NULL;
+	e->may_regroup = false;
 	e->seed = rbi_clock_now(client->clock) ^ (uintptr_t)client;
 	return rbi_client_take(client, o, e->deadline_us, transport);
 }

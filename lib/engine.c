@@ -26,6 +26,7 @@ void rbi_engine_begin(rbi_engine *e)
 	e->resume_us = 0;
 	e->waiting = e->probing = e->shrunk = e->down = false;
 	e->stopped = e->closing = e->over = e->unwritable = false;
+	e->regroup = false;
 	e->status = RB_OK;
 	e->words_until_us = RBI_NEVER;
 	e->why[0] = '\0';
@@ -105,12 +106,15 @@ static void send_chunk(rbi_engine *e, uint64_t now_us)
 	}
 	e->waiting = false;
 	rbi_ramp_cut(&e->ramp, parcel.cut.count, e->options->chunk_keys);
-	rbi_pace_spend(&e->pace, rbi_plan_commands(&parcel.cut), now_us);
+	rbi_pace_spend(e->common_pace != NULL ? e->common_pace : &e->pace,
+		       rbi_plan_commands(&parcel.cut), now_us);
 }
 
 /* What waits may overtake nothing that is in flight. */
 static bool may_send_waiting(const rbi_engine *e)
 {
+	if (e->elsewhere != NULL && e->batch->reads)
+		return true;
 	return e->lane->count == 0 ||
 	       rbi_lane_newest(e->lane)->parcel.position <
 		       e->again.items[0].parcel.position;
@@ -130,8 +134,8 @@ static bool has_room(const rbi_engine *e)
 {
 	const rbi_lane *lane = e->lane;
 
-	if (e->stopped || e->unwritable || e->down ||
-	    (e->feed->ended && e->again.count == 0))
+	if (e->stopped || e->unwritable || e->down || e->regroup ||
+	    ((e->feed->ended || e->feed->dry) && e->again.count == 0))
 		return false;
 	if (lane->count >= rbi_ramp_window(&e->ramp, e->window.chunks) ||
 	    lane->out.pending > OUTPUT_LOW)
@@ -144,7 +148,9 @@ static bool has_room(const rbi_engine *e)
 /* When the next chunk may go, if there is room for it. */
 static uint64_t next_time(const rbi_engine *e)
 {
-	uint64_t pace_us = rbi_pace_next(&e->pace);
+	const rbi_pace *pace =
+		e->common_pace != NULL ? e->common_pace : &e->pace;
+	uint64_t pace_us = rbi_pace_next(pace);
 
 	return pace_us > e->resume_us ? pace_us : e->resume_us;
 }
@@ -190,26 +196,12 @@ static void send_all(rbi_engine *e, uint64_t now_us)
 
 /* -------------------------------------------------------------- receive -- */
 
-static size_t used_bytes(const rbi_slabs *slabs)
-{
-	const rbi_slab *slab;
-	size_t used = 0;
-
-	for (slab = slabs->newest; slab != NULL; slab = slab->next)
-		used = rbi_add_sat(used, slab->len);
-	return used;
-}
-
 /* Too much is kept already: values that come from now on are dropped. */
 static void bound_result(rbi_engine *e)
 {
-	size_t used;
-
 	if (e->options->max_result_bytes == SIZE_MAX)
 		return;
-	used = rbi_add_sat(used_bytes(&e->result->bytes),
-			   used_bytes(&e->result->notes));
-	if (used <= e->options->max_result_bytes ||
+	if (rbi_result_bytes(e->result) <= e->options->max_result_bytes ||
 	    (e->feed->ended && e->lane->count == 0))
 		return;
 	e->lane->in.max_value = 0;
@@ -225,7 +217,7 @@ static void read_answers(rbi_engine *e, uint64_t now_us)
 		case RBI_LANE_WAITING:
 			return;
 		case RBI_LANE_ANSWERED:
-			rbi_recover_answered(e, now_us);
+			rbi_sift_answered(e, now_us);
 			break;
 		case RBI_LANE_BROKEN:
 			rbi_settle_lost(e, e->lane->failure, e->lane->problem);
@@ -281,7 +273,8 @@ static void receive_all(rbi_engine *e, uint64_t now_us)
 /* Whether all that was to be done is done. */
 static bool is_done(const rbi_engine *e)
 {
-	return (e->stopped || (e->feed->ended && e->again.count == 0)) &&
+	return (e->stopped || e->regroup ||
+		(e->feed->ended && e->again.count == 0)) &&
 	       rbi_lane_idle(e->lane);
 }
 
@@ -290,12 +283,17 @@ static void end_in_step(rbi_engine *e)
 {
 	if (e->closing && !e->down)
 		rbi_transport_break(e->transport, RB_ERR_SERVER, e->why);
-	rbi_settle_finish(e);
+	if (e->regroup && !e->stopped)
+		rbi_settle_pause(e);
+	else
+		rbi_settle_finish(e);
 }
 
 /* With nothing in flight the connection is none the worse for it. */
-static void end_early(rbi_engine *e, rb_status status, const char *why)
+void rbi_engine_end(rbi_engine *e, rb_status status, const char *why)
 {
+	if (e->over)
+		return;
 	if (!rbi_lane_idle(e->lane)) {
 		rbi_settle_lost(e, status, why);
 		return;
@@ -308,9 +306,9 @@ static bool is_ended_early(rbi_engine *e, uint64_t now_us)
 {
 	if (rbi_wake_is_requested(e->wake)) {
 		rbi_wake_clear(e->wake);
-		end_early(e, RB_ERR_CANCELLED, "cancelled");
+		rbi_engine_end(e, RB_ERR_CANCELLED, "cancelled");
 	} else if (now_us >= e->deadline_us) {
-		end_early(e, RB_ERR_TIMEOUT, "the deadline passed");
+		rbi_engine_end(e, RB_ERR_TIMEOUT, "the deadline passed");
 	} else if (now_us >= e->words_until_us) {
 		rbi_revive_lost(e, e->transport->error, now_us);
 	}

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "recover.h"
 #include "revive.h"
+#include "sift.h"
 
 /* What the engine waits for. */
 typedef struct rbi_wants {
@@ -24,6 +25,9 @@ void rbi_engine_begin(rbi_engine *e);
 
 /* The connection had ended before the call: error is an errno, or 0. */
 void rbi_engine_lost(rbi_engine *e, int error, uint64_t now_us);
+
+/* Ends the call early: by a deadline, or because somebody said so. */
+void rbi_engine_end(rbi_engine *e, rb_status status, const char *why);
 
 /* Does what can be done now. True: the call is over. */
 bool rbi_engine_step(rbi_engine *e, uint64_t now_us);

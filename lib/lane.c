@@ -41,6 +41,7 @@ void rbi_lane_begin(rbi_lane *lane, rb_result *result, size_t max_value)
 	rbi_reader_init(&lane->in, max_value);
 	lane->answering = false;
 	lane->head = lane->count = lane->nsent = 0;
+	lane->pushed = 0;
 	lane->keep = 0;
 	lane->reply_guess = 0;
 	lane->queued = lane->sent = lane->received = 0;
@@ -114,6 +115,7 @@ rb_status rbi_lane_push(rbi_lane *lane, const rbi_parcel *parcel,
 	flight->round_trip = lane->round_trips + 1;
 	lane->reply_guess += reply_guess;
 	lane->queued = flight->end;
+	lane->pushed++;
 	return RB_OK;
 }
 

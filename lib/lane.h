@@ -51,8 +51,9 @@ typedef struct rbi_lane {
 	size_t cap;
 	size_t head;
 	size_t count;
-	size_t nsent; /* flights that have left whole, the oldest ones */
-	size_t keep;  /* used bytes of the newest slab that are pointed to */
+	size_t nsent;	 /* flights that have left whole, the oldest ones */
+	uint64_t pushed; /* flights since the call began */
+	size_t keep;	 /* used bytes of the newest slab that are pointed to */
 	size_t reply_guess; /* of all flights */
 	uint64_t queued;
 	uint64_t sent;

@@ -192,23 +192,36 @@ static bool wait_for_connection(rbi_engine *e, rbi_parcel *p,
 	       rbi_again_keep(&e->again, p, fate);
 }
 
-/* True: the refused chunk waits to be sent again. */
-static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
+/* The keys of a command must have something in common for this server: chunks
+ * are to be made by other rules, which is not for here. */
+static bool wait_for_rules(rbi_engine *e, rbi_parcel *p, const rbi_fate *fate)
+{
+	if (!e->may_regroup)
+		return false;
+	p->attempts = 0;
+	if (!rbi_again_keep(&e->again, p, fate))
+		return false;
+	e->regroup = true;
+	return true;
+}
+
+bool rbi_recover_refused(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
 			 uint64_t now_us)
 {
-	rbi_hints hints = rbi_route_hints(a->message, strlen(a->message));
+	rbi_hints hints = rbi_route_hints(r->message, strlen(r->message));
 	/* While something waits, what was received stays where it is. */
-	const rbi_fate fate = { a->status,
-				p->attempts > 0 ? a->outcome : RB_NOT_SENT,
-				a->message };
+	const rbi_fate fate = { r->status,
+				p->attempts > 0 ? r->outcome : RB_NOT_SENT,
+				r->message };
 
-	switch (a->route) {
+	switch (r->route) {
 	case RBI_ROUTE_ANSWER:
 	case RBI_ROUTE_FAIL:
 	case RBI_ROUTE_REDIRECT:
-	case RBI_ROUTE_REGROUP:
 	case RBI_ROUTE_STOP:
 		break;
+	case RBI_ROUTE_REGROUP:
+		return wait_for_rules(e, p, &fate);
 	case RBI_ROUTE_ISOLATE:
 		return wait_in_halves(e, p, &fate);
 	case RBI_ROUTE_SPLIT:
@@ -218,7 +231,7 @@ static bool wait_refused(rbi_engine *e, rbi_parcel *p, const rbi_answer *a,
 	case RBI_ROUTE_ALONE:
 	case RBI_ROUTE_AGAIN:
 	case RBI_ROUTE_LATER:
-		return wait_for_server(e, p, &fate, a->route, now_us);
+		return wait_for_server(e, p, &fate, r->route, now_us);
 	case RBI_ROUTE_CLOSE:
 		return wait_for_connection(e, p, &fate, &hints);
 	}
@@ -245,28 +258,35 @@ static void give_up_overtaken(rbi_engine *e, const rbi_parcel *applied)
 	}
 }
 
+void rbi_recover_learn(rbi_engine *e, uint64_t now_us)
+{
+	const rbi_answer *a = &e->lane->answer;
+
+	if (a->route != RBI_ROUTE_LATER && a->route != RBI_ROUTE_AGAIN &&
+	    a->route != RBI_ROUTE_ALONE)
+		learn(e, now_us);
+}
+
 void rbi_recover_answered(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_answer *a = &e->lane->answer;
+	const rbi_refusal r = { a->route, a->status, a->outcome, a->message };
 	rbi_parcel parcel = rbi_settle_oldest(e);
-	bool closes = a->route == RBI_ROUTE_CLOSE;
 
 	if (a->status == RB_ERR_SERVER && a->outcome == RB_REJECTED &&
-	    !e->stopped && wait_refused(e, &parcel, a, now_us)) {
+	    !e->stopped && rbi_recover_refused(e, &parcel, &r, now_us)) {
 		char why[160];
 
-		rbi_print(why, sizeof(why), "%s", a->message);
+		rbi_print(why, sizeof(why), "%s", r.message);
 		rbi_print(e->words, sizeof(e->words), "%s", why);
 		rbi_settle_count(e);
 		rbi_lane_pop(e->lane);
-		if (closes)
+		if (r.route == RBI_ROUTE_CLOSE)
 			rbi_revive_lose(e, why, true, now_us);
 		return;
 	}
 	if (!e->batch->reads && e->again.count > 0 && a->outcome != RB_REJECTED)
 		give_up_overtaken(e, &parcel);
-	if (a->route != RBI_ROUTE_LATER && a->route != RBI_ROUTE_AGAIN &&
-	    a->route != RBI_ROUTE_ALONE)
-		learn(e, now_us);
+	rbi_recover_learn(e, now_us);
 	rbi_settle_answered(e, now_us);
 }

@@ -18,6 +18,16 @@
 
 #include "settle.h"
 
+/*
+ * A chunk, or a part of one, was refused. True: it waits to be sent again, as a
+ * whole or in parts.
+ */
+bool rbi_recover_refused(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
+			 uint64_t now_us);
+
+/* Takes from the oldest flight's answer what there is to learn of others. */
+void rbi_recover_learn(rbi_engine *e, uint64_t now_us);
+
 /* The lane's oldest flight is answered: it is reported, or waits to be sent
  * again. Takes it out. */
 void rbi_recover_answered(rbi_engine *e, uint64_t now_us);

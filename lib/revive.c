@@ -8,6 +8,8 @@
 
 bool rbi_revive_possible(const rbi_engine *e)
 {
+	if (e->elsewhere != NULL)
+		return !e->stopped;
 	return e->redial != NULL && !e->stopped &&
 	       e->losses.tries + 1 < e->options->attempts;
 }
@@ -87,26 +89,80 @@ static void keep_head(rbi_engine *e, rbi_parcel *p)
 	rbi_backoff_reset(&e->losses);
 }
 
+/* Whether the parcel is not sent again, having been sent too often. */
+static bool is_exhausted(const rbi_engine *e, const rbi_parcel *p)
+{
+	uint32_t most = e->options->attempts;
+
+	/* With several nodes it is a matter of time. */
+	if (e->elsewhere != NULL && most > 1)
+		return false;
+	return p->attempts >= most;
+}
+
+static bool is_one_command(const rbi_cut *cut)
+{
+	return cut->batch->transaction ||
+	       (cut->batch->form == RBI_FORM_GATHER &&
+		!rbi_plan_is_grouped(cut));
+}
+
+/* Of a write that has left nobody knows what it did, as far as it has left:
+ * that part is reported, and taken out of the parcel. */
+static void report_doubt(rbi_engine *e, rbi_parcel *p, uint64_t sent,
+			 const char *message)
+{
+	const rbi_fate fate = { RB_ERR_IO, RB_UNKNOWN, message };
+	rbi_parcel head = *p;
+	size_t n = p->cut.count;
+	size_t bytes = 0;
+
+	if (sent < p->cut.request_bytes)
+		n = is_one_command(&p->cut) ?
+			    0 :
+			    rbi_plan_sent(&p->cut, sent, &bytes);
+	if (n == 0)
+		return;
+	if (n < p->cut.count && e->feed->ops->divide(e->feed, p, n))
+		head = rbi_parcel_part(p, 0, n);
+	if (head.cut.count < p->cut.count) {
+		*p = rbi_parcel_part(p, n, p->cut.count - n);
+		p->attempts -= sent == bytes;
+	} else {
+		p->cut.count = 0;
+	}
+	e->elsewhere->doubt(e->elsewhere->arg, &head);
+	rbi_settle_parcel(e, &head, &fate);
+}
+
+/* What is in flight when its connection ends: how it fares if it is never
+ * sent again. */
 static void take_back(rbi_engine *e, const char *message, bool not_run)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	uint64_t sent = e->lane->sent - rbi_min(e->lane->sent, flight->begin);
 	bool whole = e->lane->sent >= flight->end;
 	rbi_fate fate = { RB_ERR_IO, RB_NOT_SENT, message };
 	rbi_parcel p = rbi_settle_oldest(e);
 
-	if (p.attempts == 0)
-		fate.status = RB_ERR_SKIPPED;
-	if (whole && !not_run) {
-		fate.outcome = RB_UNKNOWN;
-		p.unknown = !e->batch->reads;
-	}
 	rbi_settle_count(e);
-	keep_head(e, &p);
-	if (!whole)
+	if (whole)
+		keep_head(e, &p);
+	else
 		rbi_parcel_distrust(&p);
 	rbi_lane_pop(e->lane);
-	if (p.attempts >= e->options->attempts ||
-	    !rbi_again_keep(&e->again, &p, &fate))
+	if (e->elsewhere != NULL && !not_run && !may_repeat(e))
+		report_doubt(e, &p, whole ? p.cut.request_bytes : sent,
+			     message);
+	else if (whole && !not_run)
+		fate.outcome = RB_UNKNOWN;
+	if (p.cut.count == 0)
+		return;
+	if (p.attempts == 0)
+		fate.status = RB_ERR_SKIPPED;
+	p.unknown =
+		p.unknown || (fate.outcome == RB_UNKNOWN && !e->batch->reads);
+	if (is_exhausted(e, &p) || !rbi_again_keep(&e->again, &p, &fate))
 		rbi_settle_parcel(e, &p, &fate);
 }
 
@@ -170,7 +226,7 @@ void rbi_revive_lost(rbi_engine *e, int error, uint64_t now_us)
 
 	print_end(e, error, why, sizeof(why));
 	if (rbi_revive_possible(e) && !e->closing &&
-	    (may_repeat(e) || !is_in_doubt(e)))
+	    (e->elsewhere != NULL || may_repeat(e) || !is_in_doubt(e)))
 		rbi_revive_lose(e, why, false, now_us);
 	else
 		rbi_settle_lost(e, RB_ERR_IO, why);

@@ -38,6 +38,19 @@ static void report_waiting(rbi_engine *e)
 	}
 }
 
+static void sum_up(rbi_engine *e)
+{
+	e->result->stats.request_bytes = e->lane->sent;
+	e->result->stats.reply_bytes = e->lane->received;
+	e->result->stats.round_trips = e->lane->round_trips;
+	e->over = true;
+}
+
+void rbi_settle_pause(rbi_engine *e)
+{
+	sum_up(e);
+}
+
 void rbi_settle_finish(rbi_engine *e)
 {
 	rbi_bounds bounds;
@@ -51,12 +64,9 @@ void rbi_settle_finish(rbi_engine *e)
 		e->feed->ops->rest(
 			e->feed, &bounds,
 			rbi_result_note(e->result, RB_ERR_SKIPPED, e->why));
-	e->result->stats.request_bytes = e->lane->sent;
-	e->result->stats.reply_bytes = e->lane->received;
-	e->result->stats.round_trips = e->lane->round_trips;
 	rbi_result_seal(e->result);
 	rbi_again_fini(&e->again);
-	e->over = true;
+	sum_up(e);
 }
 
 /* --------------------------------------------------------------- report -- */
@@ -92,10 +102,12 @@ static rb_chunk *begin_report(rbi_engine *e, const rbi_parcel *parcel,
 
 static void end_report(rbi_engine *e, const rbi_parcel *parcel, rb_chunk *chunk)
 {
+	const rb_chunk told = *chunk;
+
 	/* The sink may come first, and may end what chunk points to. */
 	if (e->feed->ops->delivered(e->feed, parcel, chunk) != RB_OK)
 		rbi_settle_stop(e, RB_ERR_CANCELLED, "cancelled by the sink");
-	tell(e, chunk);
+	tell(e, &told);
 }
 
 void rbi_settle_parcel(rbi_engine *e, const rbi_parcel *parcel,
@@ -163,9 +175,67 @@ static void follow_route(rbi_engine *e, const rbi_answer *a)
 	}
 }
 
+rbi_account rbi_settle_account(const rbi_engine *e, uint64_t now_us)
+{
+	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	rbi_account account = { .reply_bytes = rbi_lane_reply_bytes(e->lane),
+				.number = e->lane->answer.number };
+
+	if (flight->first_sent_us != 0)
+		account.elapsed_us = now_us - flight->first_sent_us;
+	return account;
+}
+
+static void note_account(rb_chunk *chunk, const rbi_account *account)
+{
+	chunk->reply_bytes = account->reply_bytes;
+	chunk->elapsed_us = account->elapsed_us;
+	chunk->number = account->number;
+}
+
+/* What happened to a run of entries each of which knows. */
+static rbi_fate common_fate(const rbi_parcel *p)
+{
+	rbi_fate fate = { RB_OK, RB_ANSWERED, "" };
+	size_t counts[RB_PARTLY + 1] = { 0 };
+	size_t failed = 0;
+	size_t i;
+
+	for (i = 0; i < p->cut.count; i++) {
+		const rbi_entry *entry = &p->entries[i];
+
+		counts[rbi_entry_outcome(entry, RB_ANSWERED)]++;
+		if (rbi_entry_status(entry, RB_OK) == RB_OK)
+			continue;
+		if (failed++ == 0)
+			fate.message = rbi_entry_words(entry);
+	}
+	if (failed > 0)
+		fate.status =
+			failed == p->cut.count ? RB_ERR_SERVER : RB_ERR_PARTIAL;
+	if (counts[RB_REJECTED] == p->cut.count)
+		fate.outcome = RB_REJECTED;
+	else if (counts[RB_UNKNOWN] == p->cut.count)
+		fate.outcome = RB_UNKNOWN;
+	else if (counts[RB_ANSWERED] < p->cut.count && !p->cut.batch->reads)
+		fate.outcome = RB_PARTLY;
+	return fate;
+}
+
+void rbi_settle_known(rbi_engine *e, const rbi_parcel *parcel,
+		      const rbi_account *account)
+{
+	const rbi_fate fate = common_fate(parcel);
+	rb_chunk *chunk = begin_report(e, parcel, &fate);
+
+	note_account(chunk, account);
+	end_report(e, parcel, chunk);
+}
+
 void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
+	const rbi_account account = rbi_settle_account(e, now_us);
 	const rbi_answer *a = &e->lane->answer;
 	rbi_fate fate = { a->status, a->outcome, a->message };
 	rbi_parcel parcel = rbi_settle_oldest(e);
@@ -177,11 +247,7 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us)
 		rbi_parcel_clear(&parcel);
 	}
 	chunk = begin_report(e, &parcel, &fate);
-
-	chunk->reply_bytes = rbi_lane_reply_bytes(e->lane);
-	chunk->number = a->number;
-	if (flight->first_sent_us != 0)
-		chunk->elapsed_us = now_us - flight->first_sent_us;
+	note_account(chunk, &account);
 	rbi_settle_count(e);
 	follow_route(e, a);
 	rbi_lane_pop(e->lane);

@@ -36,7 +36,33 @@ typedef rb_status rbi_redial_fn(void *arg, uint64_t deadline_us,
 				rbi_transport *transport, char *why,
 				size_t why_size);
 
-typedef struct rbi_engine {
+typedef struct rbi_engine rbi_engine;
+
+/* A chunk that was refused, in the server's words. */
+typedef struct rbi_refusal {
+	rbi_route route;
+	rb_status status;
+	rb_outcome outcome;
+	const char *message;
+} rbi_refusal;
+
+/*
+ * Who takes over what this connection cannot do, because it is one of several.
+ * Such an engine never ends a call because its connection did: what may be sent
+ * again waits in e->again, for whoever finds the engine down.
+ */
+typedef struct rbi_elsewhere {
+	/* True: the chunk was taken over. False: it fails as fate says, whose
+	 * words may have been changed. */
+	bool (*take)(void *arg, const rbi_parcel *parcel,
+		     const rbi_refusal *refusal, rbi_fate *fate,
+		     uint64_t now_us);
+	/* It is not known what a write did. */
+	void (*doubt)(void *arg, const rbi_parcel *parcel);
+	void *arg;
+} rbi_elsewhere;
+
+struct rbi_engine {
 	/* Set by the caller before rbi_engine_begin(). */
 	const rb_options *options;
 	const rbi_batch *batch; /* what all chunks have in common */
@@ -48,11 +74,14 @@ typedef struct rbi_engine {
 	rbi_learned *learned; /* both are kept by the client */
 	rbi_limits *limits;
 	bool starts_small;     /* a long batch of unknown values */
+	bool may_regroup;      /* somebody else can make other chunks */
 	rbi_redial_fn *redial; /* NULL: a connection that ends stays so */
 	void *redial_arg;
 	rbi_wake *wake;	  /* NULL: nobody cancels */
 	uint64_t seed;	  /* for what is left to chance */
 	const char *node; /* who is asked; lives as long as the reports */
+	const rbi_elsewhere *elsewhere; /* NULL: this is the only one */
+	rbi_pace *common_pace; /* of several connections; NULL: its own */
 
 	rbi_window window;
 	rbi_pace pace;
@@ -67,13 +96,14 @@ typedef struct rbi_engine {
 	bool down;	      /* the connection ended and is to be made anew */
 	bool stopped;	      /* nothing more is cut and sent */
 	bool closing;	      /* the server closes after what it said */
+	bool regroup;	      /* it wants other chunks: the rest is not ours */
 	bool over;
 	bool unwritable;	 /* sending failed; reading on for last words */
 	rb_status status;	 /* what stopped the batch; RB_OK: nothing */
 	uint64_t words_until_us; /* how long last words are waited for */
 	char why[256];		 /* the words for status */
 	char words[160];	 /* the last error that the server sent */
-} rbi_engine;
+};
 
 /* The bounds of the next chunk, with what is known by now. */
 rbi_bounds rbi_settle_bounds(const rbi_engine *e);
@@ -94,8 +124,26 @@ void rbi_settle_answered(rbi_engine *e, uint64_t now_us);
 void rbi_settle_parcel(rbi_engine *e, const rbi_parcel *parcel,
 		       const rbi_fate *fate);
 
+/* What an answer cost, and the number in it. */
+typedef struct rbi_account {
+	size_t reply_bytes;
+	uint64_t elapsed_us;
+	int64_t number;
+} rbi_account;
+
+/* The account of the oldest flight, which is answered. */
+rbi_account rbi_settle_account(const rbi_engine *e, uint64_t now_us);
+
+/* Reports entries each of which knows how it fared. */
+void rbi_settle_known(rbi_engine *e, const rbi_parcel *parcel,
+		      const rbi_account *account);
+
 /* The connection ends here, out of step or gone; the call is over. */
 void rbi_settle_lost(rbi_engine *e, rb_status status, const char *why);
+
+/* Nothing is in flight any more: the call goes on, but not here. What waits
+ * and what the feed has left is somebody else's. */
+void rbi_settle_pause(rbi_engine *e);
 
 /* Nothing is in flight any more: reports what waits to be sent again, skips
  * what is left; the call is over. */

@@ -9,6 +9,7 @@
 /* What is left of the copy while it is taken apart, and what is wrong. */
 typedef struct parser {
 	rbi_uri *uri;
+	const rb_allocator *allocator;
 	char *rest;
 	rb_status status;
 	const char *problem;
@@ -18,6 +19,13 @@ static bool refuse(parser *p, const char *problem)
 {
 	p->status = RB_ERR_INVALID;
 	p->problem = problem;
+	return false;
+}
+
+static bool lack_memory(parser *p)
+{
+	p->status = RB_ERR_NOMEM;
+	p->problem = "out of memory";
 	return false;
 }
 
@@ -116,36 +124,80 @@ static bool read_db(parser *p, const char *text)
 	return true;
 }
 
-static bool read_port(parser *p, const char *text)
+static bool read_port(parser *p, const char *text, unsigned *port)
 {
-	if (!read_number(text, 65535, &p->uri->port) || p->uri->port == 0)
+	if (!read_number(text, 65535, port) || *port == 0)
 		return refuse(p, "the port of the URI is not 1 to 65535");
 	return true;
 }
 
 /* host, or [an IPv6 address]; *behind is what follows it. */
-static bool read_host(parser *p, char **behind)
+static bool read_host(parser *p, char *text, const char **host, char **behind)
 {
 	char *close;
 
-	p->uri->host = p->rest;
-	if (*p->rest != '[') {
-		*behind = p->rest + strcspn(p->rest, ":");
+	*host = text;
+	if (*text != '[') {
+		*behind = text + strcspn(text, ":");
 		return true;
 	}
-	close = strchr(p->rest, ']');
+	close = strchr(text, ']');
 	if (close == NULL || (close[1] != '\0' && close[1] != ':'))
 		return refuse(p, "the address of the URI lacks its bracket");
 	*close = '\0';
-	p->uri->host = p->rest + 1;
+	*host = text + 1;
 	*behind = close + 1;
+	return true;
+}
+
+/* host[:port] */
+static bool read_address(parser *p, char *text, rbi_seed *out)
+{
+	char *behind;
+
+	out->port = DEFAULT_PORT;
+	if (!read_host(p, text, &out->host, &behind))
+		return false;
+	if (*behind == ':') {
+		*behind = '\0';
+		if (!read_port(p, behind + 1, &out->port))
+			return false;
+	}
+	if (*out->host == '\0')
+		return refuse(p, "the URI has no host");
+	return true;
+}
+
+/* host[:port][,host[:port]]... */
+static bool read_seeds(parser *p)
+{
+	rbi_uri *uri = p->uri;
+	char *text = p->rest;
+	size_t n = 1;
+	size_t i;
+
+	for (i = 0; text[i] != '\0'; i++)
+		n += text[i] == ',';
+	if (n > RBI_URI_SEEDS_MAX)
+		return refuse(p, "the URI has more than 100 hosts");
+	uri->seeds = rbi_alloc_array(p->allocator, NULL, n, sizeof(rbi_seed));
+	if (uri->seeds == NULL)
+		return lack_memory(p);
+	while (uri->nseeds < n) {
+		char *end = text + strcspn(text, ",");
+
+		*end = '\0';
+		if (!read_address(p, text, &uri->seeds[uri->nseeds++]))
+			return false;
+		text = end + 1;
+	}
 	return true;
 }
 
 static bool read_tcp(parser *p)
 {
 	char *db = strchr(p->rest, '/');
-	char *behind;
+	rbi_seed one;
 
 	if (strpbrk(p->rest, "?#") != NULL)
 		return refuse(p, "the URI has a part that is not known");
@@ -154,15 +206,15 @@ static bool read_tcp(parser *p)
 		if (*db != '\0' && !read_db(p, db))
 			return false;
 	}
-	if (!read_host(p, &behind))
-		return false;
-	if (*behind == ':') {
-		*behind = '\0';
-		if (!read_port(p, behind + 1))
+	if (p->uri->cluster) {
+		if (!read_seeds(p))
 			return false;
+		one = p->uri->seeds[0];
+	} else if (!read_address(p, p->rest, &one)) {
+		return false;
 	}
-	if (*p->uri->host == '\0')
-		return refuse(p, "the URI has no host");
+	p->uri->host = one.host;
+	p->uri->port = one.port;
 	return true;
 }
 
@@ -206,28 +258,34 @@ static bool skip_scheme(const char **text, const char *scheme)
 	return true;
 }
 
-static bool read_all(parser *p, const char *text, const rb_allocator *a)
+/* The scheme, which says what the rest looks like. */
+static bool read_scheme(parser *p, const char **text, bool *tcp)
 {
-	bool tcp = skip_scheme(&text, "redis://");
+	p->uri->cluster = skip_scheme(text, "redis+cluster://");
+	*tcp = p->uri->cluster || skip_scheme(text, "redis://");
+	if (*tcp || skip_scheme(text, "unix://"))
+		return true;
+	if (!skip_scheme(text, "rediss://") &&
+	    !skip_scheme(text, "rediss+cluster://"))
+		return refuse(p, "the URI is neither redis:// nor unix:// nor "
+				 "redis+cluster://");
+	p->status = RB_ERR_UNSUPPORTED;
+	p->problem = "this build has no TLS";
+	return false;
+}
 
-	if (!tcp && !skip_scheme(&text, "unix://")) {
-		if (!skip_scheme(&text, "rediss://") &&
-		    !skip_scheme(&text, "redis+cluster://") &&
-		    !skip_scheme(&text, "rediss+cluster://"))
-			return refuse(p, "the URI is neither redis:// nor "
-					 "unix://");
-		p->status = RB_ERR_UNSUPPORTED;
-		p->problem = "this build has neither TLS nor cluster support";
+static bool read_all(parser *p, const char *text)
+{
+	bool tcp;
+
+	if (!read_scheme(p, &text, &tcp))
 		return false;
-	}
 	p->uri->port = DEFAULT_PORT;
 	p->uri->text_size = strlen(text) + 1;
-	p->uri->text = rbi_alloc_copy(a, text, p->uri->text_size - 1);
-	if (p->uri->text == NULL) {
-		p->status = RB_ERR_NOMEM;
-		p->problem = "out of memory";
-		return false;
-	}
+	p->uri->text =
+		rbi_alloc_copy(p->allocator, text, p->uri->text_size - 1);
+	if (p->uri->text == NULL)
+		return lack_memory(p);
 	p->rest = p->uri->text;
 	if (!read_credentials(p))
 		return false;
@@ -237,14 +295,14 @@ static bool read_all(parser *p, const char *text, const rb_allocator *a)
 rb_status rbi_uri_parse(rbi_uri *uri, const char *text, const rb_allocator *a,
 			const char **problem)
 {
-	parser p = { .uri = uri, .status = RB_OK };
+	parser p = { .uri = uri, .allocator = a, .status = RB_OK };
 
 	memset(uri, 0, sizeof(*uri));
 	if (text == NULL) {
 		*problem = "uri is NULL";
 		return RB_ERR_INVALID;
 	}
-	if (read_all(&p, text, a))
+	if (read_all(&p, text))
 		return RB_OK;
 	rbi_uri_fini(uri, a);
 	*problem = p.problem;
@@ -256,5 +314,6 @@ void rbi_uri_fini(rbi_uri *uri, const rb_allocator *a)
 	if (uri->text != NULL)
 		rbi_alloc_wipe(uri->text, uri->text_size);
 	rbi_free(a, uri->text);
+	rbi_free(a, uri->seeds);
 	memset(uri, 0, sizeof(*uri));
 }

@@ -3,6 +3,7 @@
  *
  *	redis://[[user]:password@]host[:port][/db]
  *	unix://[[user]:password@]/path[?db=n]
+ *	redis+cluster://[[user]:password@]host[:port][,host[:port]]...[/db]
  *
  * Pure but for the memory of the copy. The parts are percent-decoded and end
  * with a NUL; a decoded NUL inside of one is refused.
@@ -17,15 +18,26 @@
 /* sun_path has 108 bytes on Linux, its NUL among them; some have 104. */
 #define RBI_URI_PATH_MAX 107
 
+/* The most nodes of a cluster that are named. One that answers is enough. */
+#define RBI_URI_SEEDS_MAX ((size_t)100)
+
+typedef struct rbi_seed {
+	const char *host;
+	unsigned port;
+} rbi_seed;
+
 typedef struct rbi_uri {
 	char *text; /* the memory behind all parts */
 	size_t text_size;
-	const char *host;     /* NULL: a unix socket */
+	const char *host;     /* NULL: a unix socket; the first seed's */
 	const char *path;     /* NULL: TCP */
 	const char *user;     /* NULL: none */
 	const char *password; /* NULL: none */
 	unsigned port;
 	unsigned db;
+	bool cluster;
+	rbi_seed *seeds; /* the nodes to ask first; NULL: it is no cluster */
+	size_t nseeds;
 } rbi_uri;
 
 /*

@@ -2,7 +2,7 @@
  * Connection URIs, of any bytes up to the first NUL; byte 0 is the size of the
  * buffer for the node's name.
  *
- * What parses names either a host and a port or a path, all of it within the
+ * What parses names either hosts and ports or a path, all of it within the
  * URI's own memory; what is refused has a text that says why, and
  * rb_uri_problem() agrees.
  */
@@ -24,6 +24,24 @@ static void check_part(const rbi_uri *uri, const char *part)
 	must(memchr(part, '\0', (size_t)(end - part)) != NULL);
 }
 
+static void check_seeds(const rbi_uri *uri)
+{
+	size_t i;
+
+	must(uri->cluster == (uri->seeds != NULL));
+	must(uri->cluster == (uri->nseeds > 0));
+	must(uri->nseeds <= RBI_URI_SEEDS_MAX);
+	for (i = 0; i < uri->nseeds; i++) {
+		check_part(uri, uri->seeds[i].host);
+		must(uri->seeds[i].host[0] != '\0');
+		must(uri->seeds[i].port >= 1 && uri->seeds[i].port <= 65535);
+	}
+	if (!uri->cluster)
+		return;
+	must(uri->host == uri->seeds[0].host);
+	must(uri->port == uri->seeds[0].port);
+}
+
 static void check_parts(const rbi_uri *uri)
 {
 	must(uri->text != NULL && uri->text_size > 0);
@@ -39,6 +57,7 @@ static void check_parts(const rbi_uri *uri)
 		must(uri->path[0] == '/');
 		must(strlen(uri->path) <= RBI_URI_PATH_MAX);
 	}
+	check_seeds(uri);
 	must(uri->db <= DB_MAX);
 	must(uri->user == NULL || uri->user[0] != '\0');
 	must(uri->password == NULL || uri->password[0] != '\0');

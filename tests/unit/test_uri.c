@@ -3,6 +3,8 @@
 #include "unit.h"
 #include "uri.h"
 
+#include <stdio.h>
+
 typedef struct uri_case {
 	const char *text;
 	const char *host;
@@ -72,6 +74,114 @@ static void test_tcp_uris_are_taken_apart(void **state)
 	(void)state;
 	for (i = 0; i < N_OF(cases); i++)
 		check_parts(&cases[i]);
+}
+
+typedef struct cluster_case {
+	const char *text;
+	const char *seeds; /* host port, each with a semicolon behind it */
+	const char *user;
+	const char *password;
+	unsigned db;
+} cluster_case;
+
+static void check_cluster(const cluster_case *c)
+{
+	const char *problem = NULL;
+	char got[300] = "";
+	rbi_uri uri;
+	size_t i;
+
+	if (rbi_uri_parse(&uri, c->text, &rbi_alloc_default, &problem) != RB_OK)
+		fail_msg("%s: %s", c->text, problem);
+	assert_true(uri.cluster);
+	assert_null(uri.path);
+	for (i = 0; i < uri.nseeds; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s %u;",
+			 uri.seeds[i].host, uri.seeds[i].port);
+	check_text(c->text, got, c->seeds);
+	assert_string_equal(uri.host, uri.seeds[0].host);
+	assert_int_equal(uri.port, uri.seeds[0].port);
+	check_text(c->text, uri.user, c->user);
+	check_text(c->text, uri.password, c->password);
+	assert_int_equal(uri.db, c->db);
+	rbi_uri_fini(&uri, &rbi_alloc_default);
+	assert_null(uri.seeds);
+	assert_int_equal(uri.nseeds, 0);
+}
+
+static void test_uris_of_clusters_name_several_nodes(void **state)
+{
+	static const cluster_case cases[] = {
+		{ "redis+cluster://h", "h 6379;", NULL, NULL, 0 },
+		{ "redis+cluster://h/", "h 6379;", NULL, NULL, 0 },
+		{ "Redis+CLUSTER://h:7", "h 7;", NULL, NULL, 0 },
+		{ "redis+cluster://h1:1,h2:2", "h1 1;h2 2;", NULL, NULL, 0 },
+		{ "redis+cluster://a,b:65535,c/0", "a 6379;b 65535;c 6379;",
+		  NULL, NULL, 0 },
+		{ "redis+cluster://h,h", "h 6379;h 6379;", NULL, NULL, 0 },
+		{ "redis+cluster://:pw@a:1,b:2/3", "a 1;b 2;", NULL, "pw", 3 },
+		{ "redis+cluster://u:p%2c@a:1,b:2", "a 1;b 2;", "u", "p,", 0 },
+		{ "redis+cluster://u:p,q@r,@a:1,b:2", "a 1;b 2;", "u", "p,q@r,",
+		  0 },
+		{ "redis+cluster://[::1]:1,[::2],10.0.0.1",
+		  "::1 1;::2 6379;10.0.0.1 6379;", NULL, NULL, 0 },
+		{ "redis+cluster://[::1]", "::1 6379;", NULL, NULL, 0 },
+		{ "redis+cluster://a,[::1]/1", "a 6379;::1 6379;", NULL, NULL,
+		  1 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++)
+		check_cluster(&cases[i]);
+}
+
+static void test_other_uris_are_no_clusters(void **state)
+{
+	static const char *const texts[] = { "redis://h", "unix:///a" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(texts); i++) {
+		const char *problem = NULL;
+		rbi_uri uri;
+
+		assert_status(rbi_uri_parse(&uri, texts[i], &rbi_alloc_default,
+					    &problem),
+			      RB_OK);
+		assert_false(uri.cluster);
+		assert_null(uri.seeds);
+		assert_int_equal(uri.nseeds, 0);
+		rbi_uri_fini(&uri, &rbi_alloc_default);
+	}
+}
+
+static void test_a_cluster_has_100_seeds_at_most(void **state)
+{
+	char text[600];
+	size_t n;
+
+	(void)state;
+	for (n = 100; n <= 101; n++) {
+		const char *problem = NULL;
+		rb_status status;
+		rbi_uri uri;
+		size_t i;
+
+		strcpy(text, "redis+cluster://h");
+		for (i = 1; i < n; i++)
+			strcat(text, ",h:1");
+		status =
+			rbi_uri_parse(&uri, text, &rbi_alloc_default, &problem);
+		if (n <= RBI_URI_SEEDS_MAX) {
+			assert_status(status, RB_OK);
+			assert_int_equal(uri.nseeds, n);
+			rbi_uri_fini(&uri, &rbi_alloc_default);
+		} else {
+			assert_status(status, RB_ERR_INVALID);
+			assert_non_null(strstr(problem, "100 hosts"));
+		}
+	}
 }
 
 static void test_unix_uris_are_taken_apart(void **state)
@@ -158,6 +268,31 @@ static void test_bad_uris_are_refused_in_words(void **state)
 		{ "redis://u:%zz@h", "escape" },
 		{ "redis://u%:p@h", "escape" },
 		{ "redis://u:a%00b@h", "escape" },
+		{ "redis+cluster:", "neither" },
+		{ "redis+cluster:/h", "neither" },
+		{ "redis+cluster://", "host" },
+		{ "redis+cluster:///1", "host" },
+		{ "redis+cluster://,", "host" },
+		{ "redis+cluster://a,", "host" },
+		{ "redis+cluster://,a", "host" },
+		{ "redis+cluster://a,,b", "host" },
+		{ "redis+cluster://a,:7", "host" },
+		{ "redis+cluster://a,[]", "host" },
+		{ "redis+cluster://:pw@", "host" },
+		{ "redis+cluster://a,[::1", "bracket" },
+		{ "redis+cluster://[::1,::2]", "bracket" },
+		{ "redis+cluster://a:1,b:", "port" },
+		{ "redis+cluster://a:1,b:0", "port" },
+		{ "redis+cluster://a:65536,b:1", "port" },
+		{ "redis+cluster://a:1 ,b:1", "port" },
+		{ "redis+cluster://a:1,::1", "port" },
+		{ "redis+cluster://a:1,u:p@b:2/x", "database" },
+		{ "redis+cluster://a:1,b:2/1,2", "database" },
+		{ "redis+cluster://a/1/2", "database" },
+		{ "redis+cluster://a,b?db=1", "part" },
+		{ "redis+cluster://a,b#x", "part" },
+		{ "redis+cluster://u@a,b", "password" },
+		{ "redis+cluster://:%@a,b", "escape" },
 		{ "unix://", "absolute" },
 		{ "unix://a/b", "absolute" },
 		{ "unix://u:p@a", "absolute" },
@@ -182,8 +317,8 @@ static void test_known_schemes_that_are_not_built_are_unsupported(void **state)
 	static const bad_case cases[] = {
 		{ "rediss://h", "TLS" },
 		{ "REDISS://h", "TLS" },
-		{ "redis+cluster://h1:1,h2:2", "cluster" },
-		{ "rediss+cluster://h", "cluster" },
+		{ "rediss+cluster://h", "TLS" },
+		{ "rediss+cluster://h1:1,h2:2", "TLS" },
 	};
 	size_t i;
 
@@ -229,9 +364,13 @@ static void test_a_socket_path_may_have_107_bytes(void **state)
 static void test_a_problem_repeats_no_part_of_the_uri(void **state)
 {
 	static const char *const texts[] = {
-		"redis://zorro:qvzx%@h",   "redis://zorro:qvzx@h:wxq",
-		"redis://zorro:qvzx@",	   "redis://zorro:qvzx@h/wxq",
-		"unix://zorro:qvzx@zorro", "zorro://qvzx",
+		"redis://zorro:qvzx%@h",
+		"redis://zorro:qvzx@h:wxq",
+		"redis://zorro:qvzx@",
+		"redis://zorro:qvzx@h/wxq",
+		"unix://zorro:qvzx@zorro",
+		"zorro://qvzx",
+		"redis+cluster://zorro:qvzx@h,wxq:wxq",
 	};
 	size_t i;
 
@@ -251,9 +390,12 @@ static void test_the_public_check_agrees(void **state)
 	(void)state;
 	assert_null(rb_uri_problem("redis://u:p@h:1/2"));
 	assert_null(rb_uri_problem("unix:///a"));
+	assert_null(rb_uri_problem("redis+cluster://a:1,b:2"));
 	assert_non_null(rb_uri_problem(NULL));
 	assert_non_null(rb_uri_problem("redis://h:0"));
 	assert_non_null(rb_uri_problem("rediss://h"));
+	assert_non_null(rb_uri_problem("rediss+cluster://h"));
+	assert_non_null(rb_uri_problem("redis+cluster://a,"));
 }
 
 static void test_the_text_itself_is_not_changed(void **state)
@@ -271,18 +413,45 @@ static void test_the_text_itself_is_not_changed(void **state)
 
 static void test_without_memory_nothing_is_left(void **state)
 {
-	const char *problem = NULL;
-	rbt_count count;
-	rbi_uri uri;
+	size_t at;
 
 	(void)state;
-	rbt_count_init(&count);
-	count.fail_at = 1;
-	assert_status(
-		rbi_uri_parse(&uri, "redis://h", &count.allocator, &problem),
-		RB_ERR_NOMEM);
-	assert_null(uri.text);
-	rbi_uri_fini(&uri, &count.allocator);
+	for (at = 1; at <= 2; at++) {
+		const char *problem = NULL;
+		rbt_count count;
+		rbi_uri uri;
+
+		rbt_count_init(&count);
+		count.fail_at = at;
+		assert_status(rbi_uri_parse(&uri, "redis+cluster://a,b",
+					    &count.allocator, &problem),
+			      RB_ERR_NOMEM);
+		assert_non_null(problem);
+		assert_null(uri.text);
+		assert_null(uri.seeds);
+		assert_int_equal(count.live_blocks, 0);
+		rbi_uri_fini(&uri, &count.allocator);
+	}
+}
+
+static void test_what_is_refused_leaves_no_memory(void **state)
+{
+	static const char *const texts[] = { "redis+cluster://a,b:x",
+					     "redis://u:p@h:x" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(texts); i++) {
+		const char *problem = NULL;
+		rbt_count count;
+		rbi_uri uri;
+
+		rbt_count_init(&count);
+		assert_status(rbi_uri_parse(&uri, texts[i], &count.allocator,
+					    &problem),
+			      RB_ERR_INVALID);
+		assert_int_equal(count.live_blocks, 0);
+	}
 }
 
 /* Remembers what was in the last block when it was freed. */
@@ -331,6 +500,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tcp_uris_are_taken_apart),
+		cmocka_unit_test(test_uris_of_clusters_name_several_nodes),
+		cmocka_unit_test(test_other_uris_are_no_clusters),
+		cmocka_unit_test(test_a_cluster_has_100_seeds_at_most),
 		cmocka_unit_test(test_unix_uris_are_taken_apart),
 		cmocka_unit_test(test_bad_uris_are_refused_in_words),
 		cmocka_unit_test(
@@ -342,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_the_public_check_agrees),
 		cmocka_unit_test(test_the_text_itself_is_not_changed),
 		cmocka_unit_test(test_without_memory_nothing_is_left),
+		cmocka_unit_test(test_what_is_refused_leaves_no_memory),
 		cmocka_unit_test(test_the_password_is_wiped_before_it_is_freed),
 	};
 

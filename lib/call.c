@@ -1,6 +1,8 @@
 #include "call.h"
 
+#include "alloc.h"
 #include "engine.h"
+#include "fleet.h"
 
 rb_status rbi_call_begin(rb_client *client, const rb_options *opts,
 			 rb_options *o)
@@ -138,7 +140,8 @@ static rb_status prepare(rb_client *client, const rb_options *o,
 	e->wake = &client->wake;
 	e->elsewhere = NULL;
 	e->common_pace = NULL;
-	e->may_regroup = false;
+	e->may_regroup = batch->form == RBI_FORM_GATHER &&
+			 batch->fixed.data == NULL && !batch->transaction;
 	e->seed = rbi_clock_now(client->clock) ^ (uintptr_t)client;
 	return rbi_client_take(client, o, e->deadline_us, transport);
 }
@@ -162,6 +165,77 @@ static rb_status no_result(rb_client *client, rbi_transport *t, rb_status taken)
 	return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
 }
 
+/* ---------------------------------------------------------------- fleet -- */
+
+/* Whether more than one connection is needed, or chunks by slots. */
+static bool needs_fleet(const rb_client *client, const rb_options *o,
+			const rbi_batch *batch)
+{
+	if (client->uri.cluster || (client->own && o->connections > 1))
+		return true;
+	return client->by_slot && batch->form == RBI_FORM_GATHER &&
+	       batch->fixed.data == NULL;
+}
+
+static void set_fleet(rbi_fleet *f, rb_client *client, const rb_options *o,
+		      const rbi_batch *batch)
+{
+	memset(f, 0, sizeof(*f));
+	f->client = client;
+	f->pool = client->pool;
+	f->options = o;
+	f->form = *batch;
+	f->grouped = client->uri.cluster || client->by_slot;
+	expect(&client->learned[batch->shape], o, batch);
+}
+
+/* The parcels that wait at an engine which is not to send them, at most n. */
+static void take_waiting(rbi_engine *e, rbi_parcel *waiting, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		waiting[i] = rbi_again_take(&e->again, 0).parcel;
+	rbi_again_fini(&e->again);
+}
+
+/*
+ * The server wants keys of one slot in each command: goes on with what was not
+ * answered. array: the feed, if it is one; NULL: it is a stream.
+ */
+static void regroup(rb_client *client, rbi_engine *e, rbi_array_feed *array,
+		    rbi_fleet *f)
+{
+	size_t n = e->again.count;
+	rbi_parcel *waiting;
+	size_t i;
+
+	client->by_slot = true;
+	waiting = rbi_alloc_array(client->allocator, NULL, rbi_max(n, 1),
+				  sizeof(*waiting));
+	if (waiting == NULL ||
+	    rbi_fleet_prepare(client, e->options, e->deadline_us) != RB_OK) {
+		rbi_free(client->allocator, waiting);
+		rbi_settle_stop(e, RB_ERR_NOMEM, "out of memory");
+		rbi_settle_finish(e);
+		return;
+	}
+	take_waiting(e, waiting, n);
+	for (i = 0; array != NULL && i < n; i++)
+		rbi_array_feed_reopen(array, &waiting[i]);
+	if (array != NULL)
+		rbi_array_feed_loosen(array);
+	set_fleet(f, client, e->options, e->batch);
+	f->inner = e->feed;
+	f->result = e->result;
+	f->deadline_us = e->deadline_us;
+	rbi_fleet_run(f, waiting, n);
+	rbi_free(client->allocator, waiting);
+	rbi_fleet_fini(f);
+	e->status = f->status;
+	rbi_print(e->why, sizeof(e->why), "%s", f->why);
+}
+
 /* ---------------------------------------------------------------- batch -- */
 
 /* Room for reports that will do unless bytes cut the chunks. */
@@ -170,11 +244,21 @@ static size_t expected_chunks(const rb_options *o, size_t n)
 	return n / o->chunk_keys + 1;
 }
 
+static rb_status conclude_batch(rb_client *client, rb_status status,
+				const char *why, const rb_result *res)
+{
+	if (status != RB_OK)
+		return rbi_client_fail(client, status, "%s: %s", client->node,
+				       why);
+	return res->failed == 0 ? RB_OK : partial(client, res);
+}
+
 static rb_status run_batch(rb_client *client, const rb_options *o,
 			   const rbi_batch *batch, rb_result **out)
 {
 	rbi_transport transport;
 	rbi_array_feed feed;
+	rbi_fleet f;
 	redialer r;
 	rbi_engine e;
 	rb_status taken =
@@ -189,11 +273,38 @@ static rb_status run_batch(rb_client *client, const rb_options *o,
 	rbi_array_feed_init(&feed, batch, e.result);
 	e.feed = &feed.feed;
 	run(client, &e, taken);
+	if (e.regroup && !e.stopped)
+		regroup(client, &e, &feed, &f);
 	*out = e.result;
-	if (e.status != RB_OK)
-		return rbi_client_fail(client, e.status, "%s: %s", client->node,
-				       e.why);
-	return e.result->failed == 0 ? RB_OK : partial(client, e.result);
+	return conclude_batch(client, e.status, e.why, e.result);
+}
+
+static rb_status run_fleet(rb_client *client, const rb_options *o,
+			   const rbi_batch *batch, rb_result **out)
+{
+	rbi_array_feed feed;
+	rbi_fleet f;
+	uint64_t deadline_us = rbi_client_deadline(client, o);
+	rb_status status = rbi_fleet_prepare(client, o, deadline_us);
+	rb_result *res;
+
+	if (status != RB_OK)
+		return status;
+	res = rbi_result_new(o->allocator, batch->n,
+			     expected_chunks(o, batch->n), client->node);
+	if (res == NULL)
+		return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
+	rbi_array_feed_init(&feed, batch, res);
+	rbi_array_feed_loosen(&feed);
+	set_fleet(&f, client, o, batch);
+	f.inner = &feed.feed;
+	f.result = res;
+	f.deadline_us = deadline_us;
+	rbi_fleet_run(&f, NULL, 0);
+	status = rbi_fleet_status(&f);
+	rbi_fleet_fini(&f);
+	*out = res;
+	return conclude_batch(client, status, f.why, res);
 }
 
 rb_status rbi_call_batch(rb_client *client, const rb_options *o,
@@ -205,6 +316,8 @@ rb_status rbi_call_batch(rb_client *client, const rb_options *o,
 
 	if (status != RB_OK)
 		return status;
+	if (batch->n > 0 && needs_fleet(client, o, batch))
+		return run_fleet(client, o, batch, out);
 	if (batch->n > 0)
 		return run_batch(client, o, batch, out);
 	*out = rbi_result_new(o->allocator, 0, 0, client->node);
@@ -215,12 +328,12 @@ rb_status rbi_call_batch(rb_client *client, const rb_options *o,
 
 /* --------------------------------------------------------------- stream -- */
 
-static rb_status conclude_stream(rb_client *client, const rbi_engine *e,
-				 const rbi_intake *in)
+static rb_status conclude_stream(rb_client *client, rb_status status,
+				 const char *why, const rbi_intake *in)
 {
-	if (e->status != RB_OK)
-		return rbi_client_fail(client, e->status, "%s: %s",
-				       client->node, e->why);
+	if (status != RB_OK)
+		return rbi_client_fail(client, status, "%s: %s", client->node,
+				       why);
 	if (in->failed == 0)
 		return RB_OK;
 	return rbi_client_fail(client, RB_ERR_PARTIAL,
@@ -228,30 +341,98 @@ static rb_status conclude_stream(rb_client *client, const rbi_engine *e,
 			       in->failed, in->given);
 }
 
+static void begin_intake(rb_client *client, const rb_options *o, rbi_intake *in)
+{
+	in->allocator = client->allocator;
+	in->node = client->node;
+	in->max_value = o->max_value_bytes;
+	rbi_intake_init(in);
+}
+
+static rb_status stream_fleet(rb_client *client, const rb_options *o,
+			      rbi_intake *in, rb_stats *stats)
+{
+	rbi_fleet f;
+	uint64_t deadline_us = rbi_client_deadline(client, o);
+	rb_status status = rbi_fleet_prepare(client, o, deadline_us);
+
+	if (status != RB_OK)
+		return status;
+	set_fleet(&f, client, o, in->batch);
+	f.deadline_us = deadline_us;
+	f.result = rbi_result_new(client->allocator, 0, 0, "");
+	if (f.result == NULL)
+		return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
+	begin_intake(client, o, in);
+	f.inner = &in->feed;
+	rbi_fleet_run(&f, NULL, 0);
+	if (stats != NULL)
+		(void)rb_result_stats(f.result, stats);
+	status = conclude_stream(client, rbi_fleet_status(&f), f.why, in);
+	rbi_fleet_fini(&f);
+	rbi_intake_fini(in);
+	rb_result_free(f.result);
+	return status;
+}
+
 rb_status rbi_call_stream(rb_client *client, const rb_options *o,
 			  rbi_intake *in, rb_stats *stats)
 {
 	rbi_transport transport;
+	rbi_fleet f;
 	redialer r;
 	rbi_engine e;
-	rb_status status =
-		prepare(client, o, in->batch, SIZE_MAX, &e, &r, &transport);
+	rb_status status;
 
+	if (needs_fleet(client, o, in->batch))
+		return stream_fleet(client, o, in, stats);
+	status = prepare(client, o, in->batch, SIZE_MAX, &e, &r, &transport);
 	if (status != RB_OK && status != RB_ERR_IO)
 		return status;
 	e.result = rbi_result_new(client->allocator, 0, 0, "");
 	if (e.result == NULL)
 		return no_result(client, &transport, status);
-	in->allocator = client->allocator;
-	in->node = client->node;
-	in->max_value = o->max_value_bytes;
-	rbi_intake_init(in);
+	begin_intake(client, o, in);
 	e.feed = &in->feed;
 	run(client, &e, status);
+	if (e.regroup && !e.stopped)
+		regroup(client, &e, NULL, &f);
 	if (stats != NULL)
 		(void)rb_result_stats(e.result, stats);
-	status = conclude_stream(client, &e, in);
+	status = conclude_stream(client, e.status, e.why, in);
 	rbi_intake_fini(in);
 	rb_result_free(e.result);
 	return status;
+}
+
+/* -------------------------------------------------------------- connect -- */
+
+static rb_status connect_alone(rb_client *client, const rb_options *o,
+			       uint64_t deadline_us)
+{
+	rbi_transport t;
+	rb_status status = rbi_client_take(client, o, deadline_us, &t);
+
+	if (status != RB_ERR_IO)
+		return status;
+	if (!client->own)
+		rbi_transport_break(&t, RB_ERR_IO,
+				    "the server closed the connection");
+	return rbi_client_fail(client, RB_ERR_CONNECT,
+			       "%s: the server closed the connection",
+			       client->node);
+}
+
+rb_status rb_client_connect(rb_client *client)
+{
+	uint64_t deadline_us;
+	rb_options o;
+	rb_status status = rbi_call_begin(client, NULL, &o);
+
+	if (status != RB_OK)
+		return status;
+	deadline_us = rbi_client_deadline(client, &o);
+	if (client->uri.cluster)
+		return rbi_fleet_prepare(client, &o, deadline_us);
+	return connect_alone(client, &o, deadline_us);
 }

@@ -112,6 +112,7 @@ void rb_client_free(rb_client *client)
 		return;
 	if (client->own)
 		rbi_transport_close(client->ctx);
+	rbi_pool_free(client->pool);
 	rbi_lane_fini(&client->lane);
 	rbi_wake_fini(&client->wake);
 	rbi_uri_fini(&client->uri, client->allocator);
@@ -294,27 +295,4 @@ void rb_client_cancel(rb_client *client)
 {
 	if (client != NULL)
 		rbi_wake_request(&client->wake);
-}
-
-rb_status rb_client_connect(rb_client *client)
-{
-	rbi_transport t;
-	rb_options o;
-	rb_status status;
-
-	if (client == NULL)
-		return RB_ERR_INVALID;
-	client->error[0] = '\0';
-	status = rbi_client_options(client, NULL, &o);
-	if (status == RB_OK)
-		status = rbi_client_take(client, &o,
-					 rbi_client_deadline(client, &o), &t);
-	if (status != RB_ERR_IO)
-		return status;
-	if (!client->own)
-		rbi_transport_break(&t, RB_ERR_IO,
-				    "the server closed the connection");
-	return rbi_client_fail(client, RB_ERR_CONNECT,
-			       "%s: the server closed the connection",
-			       client->node);
 }

@@ -9,6 +9,7 @@
 #include "lane.h"
 #include "learn.h"
 #include "options.h"
+#include "pool.h"
 #include "transport.h"
 #include "uri.h"
 #include "wake.h"
@@ -33,6 +34,8 @@ struct rb_client {
 	rbi_limits limits;
 	rbi_wake wake;
 	rbi_support msetex;
+	rbi_pool *pool; /* of several connections; NULL: none was needed yet */
+	bool by_slot;	/* the server wants keys of one slot in a command */
 	char node[256];
 	char error[512];
 };

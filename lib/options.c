@@ -11,7 +11,8 @@
 
 #define KNOWN_FLAGS                                                    \
 	((uint32_t)(RB_STOP_ON_ERROR | RB_TRANSACTION | RB_IF_ABSENT | \
-		    RB_IF_PRESENT | RB_RETRY_WRITES | RB_SIZE_FIRST))
+		    RB_IF_PRESENT | RB_RETRY_WRITES | RB_SIZE_FIRST |  \
+		    RB_READ_REPLICAS))
 
 /* Large enough for any use, small enough for sums of two. */
 #define BYTES_MAX (SIZE_MAX / 4)
@@ -26,6 +27,7 @@ static const rb_options library_defaults = {
 	.max_result_bytes = SIZE_MAX,
 	.connect_timeout_ms = 5000,
 	.attempts = 3,
+	.connections = 1,
 	.allocator = &rbi_alloc_default,
 };
 
@@ -108,6 +110,12 @@ static void fill_from(rb_options *o, const rb_options *d)
 		o->reconnect = d->reconnect;
 		o->reconnect_arg = d->reconnect_arg;
 	}
+	fill_u32(&o->connections, d->connections);
+	fill_u32(&o->failover_ms, d->failover_ms);
+	if (o->allow_node == NULL) {
+		o->allow_node = d->allow_node;
+		o->allow_node_arg = d->allow_node_arg;
+	}
 	if (o->on_chunk == NULL) {
 		o->on_chunk = d->on_chunk;
 		o->on_chunk_arg = d->on_chunk_arg;
@@ -122,6 +130,8 @@ void rbi_options_fill(rb_options *o, const rb_options *defaults)
 	if (o->chunk_keys == 0)
 		o->flags |= RBI_OPTIONS_AUTO_KEYS;
 	fill_from(o, &library_defaults);
+	if (o->connections > RBI_OPTIONS_CONNECTIONS_MAX)
+		o->connections = RBI_OPTIONS_CONNECTIONS_MAX;
 	o->chunk_args = rbi_min(o->chunk_args, RBI_ENCODE_MAX_ARGC);
 	o->chunk_request_bytes = rbi_min(o->chunk_request_bytes, BYTES_MAX);
 	o->chunk_reply_bytes = rbi_min(o->chunk_reply_bytes, BYTES_MAX);

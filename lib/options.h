@@ -12,6 +12,9 @@
 /* The most chunks in flight of a window that sets itself. */
 #define RBI_OPTIONS_WINDOW_MAX 64
 
+/* More connections to one node than this help nobody. */
+#define RBI_OPTIONS_CONNECTIONS_MAX 64
+
 /* A flag of our own: the caller leaves it to us how many entries a chunk has. */
 #define RBI_OPTIONS_AUTO_KEYS (UINT32_C(1) << 31)
 

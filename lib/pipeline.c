@@ -2,6 +2,8 @@
 
 #include "alloc.h"
 #include "call.h"
+#include "firstkey.h"
+#include "keyslot.h"
 
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
@@ -61,6 +63,32 @@ static rb_status check_bounds(rb_client *client, const rb_options *o,
 	return RB_OK;
 }
 
+/* The nodes of a cluster know nothing of each other's transactions. */
+static rb_status check_slots(rb_client *client, const rbi_batch *batch)
+{
+	uint16_t first = 0;
+	bool known = false;
+	rb_slice key;
+	size_t i;
+
+	for (i = 0; i < batch->n; i++) {
+		uint16_t slot;
+
+		if (!rbi_first_key(&batch->commands[i], &key))
+			continue;
+		slot = rbi_keyslot(key.data, key.len);
+		if (known && slot != first)
+			return rbi_client_fail(
+				client, RB_ERR_INVALID,
+				"commands[%zu] has a key of another slot than "
+				"those before it",
+				i);
+		first = slot;
+		known = true;
+	}
+	return RB_OK;
+}
+
 rb_status rb_transaction(rb_client *client, const rb_command *commands,
 			 size_t ncommands, const rb_options *opts,
 			 rb_result **out)
@@ -77,6 +105,8 @@ rb_status rb_transaction(rb_client *client, const rb_command *commands,
 				 sizeof(client->error));
 	if (status == RB_OK && ncommands > 0)
 		status = check_bounds(client, &o, &batch);
+	if (status == RB_OK && client->uri.cluster)
+		status = check_slots(client, &batch);
 	if (status != RB_OK)
 		return status;
 	o.chunk_reply_bytes = SIZE_MAX;

@@ -17,6 +17,7 @@ rb_status rb_mget_stream(rb_client *client, rb_source *next, void *next_arg,
 		.shape = RBI_SHAPE_VALUES,
 		.reads = true,
 		.command = { "MGET", 4 },
+		.single = { "GET", 3 },
 		.keys_name = "keys",
 		.keylens_name = "keylens",
 	};

@@ -197,6 +197,18 @@ bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 	return ready;
 }
 
+void rbi_transport_poll(const rbi_sys *sys, struct pollfd *fds, size_t n,
+			rbi_wake *wake, uint64_t wait_us)
+{
+	fds[n].fd = rbi_wake_fd(wake);
+	fds[n].events = POLLIN;
+	fds[n].revents = 0;
+	if (sys->poll(fds, (nfds_t)n + 1, milliseconds(wait_us)) <= 0)
+		return;
+	if (fds[n].revents != 0)
+		rbi_wake_drain(wake);
+}
+
 void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us)
 {
 	rbi_transport nothing = *t;

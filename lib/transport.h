@@ -80,6 +80,13 @@ rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
  */
 bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us);
 
+/*
+ * Waits for any of the n descriptors, and to be woken, which fds has room for
+ * one more of. Those with fd -1 are left out.
+ */
+void rbi_transport_poll(const rbi_sys *sys, struct pollfd *fds, size_t n,
+			rbi_wake *wake, uint64_t wait_us);
+
 /* Waits likewise, but for nothing except being woken. */
 void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us);
 

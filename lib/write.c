@@ -93,6 +93,7 @@ rb_status rbi_write_pairs(rb_client *client, rb_options *o, rbi_batch *b,
 		b->form = RBI_FORM_GATHER;
 		b->shape = RBI_SHAPE_OK;
 		b->command = (rb_slice){ "MSET", 4 };
+		b->single = (rb_slice){ "SET", 3 };
 		return RB_OK;
 	}
 	if (o->expire_ms != 0) {

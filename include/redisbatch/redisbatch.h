@@ -253,7 +253,11 @@ enum {
 	 * value first (STRLEN, HSTRLEN), and cut the chunks so that no answer
 	 * passes chunk_reply_bytes but that to a single value. It costs one
 	 * more command for each entry. Other calls are not changed by it. */
-	RB_SIZE_FIRST = 1u << 5
+	RB_SIZE_FIRST = 1u << 5,
+	/* For redis+cluster: reads are asked of replicas, which may lag behind
+	 * their primary, and of the primary where there is none that answers.
+	 * Writes and pipelines are not changed by it. */
+	RB_READ_REPLICAS = 1u << 6
 };
 
 /*
@@ -270,6 +274,12 @@ enum {
  */
 typedef int rb_reconnect_fn(void *arg, struct redisContext *lost,
 			    struct redisContext **fresh);
+
+/*
+ * Whether a connection may be made to the node of a cluster at host and port:
+ * not 0. Called on the thread of the call; it must not use the client.
+ */
+typedef int rb_node_fn(void *arg, const char *host, unsigned port);
 
 /*
  * How a batch is cut and sent. Set it up with rb_options_init() and change
@@ -359,6 +369,23 @@ typedef struct rb_options {
 	 * lost connection ends the call. */
 	rb_reconnect_fn *reconnect;
 	void *reconnect_arg;
+
+	/* Connections to each node, or to the one server of any other client
+	 * but a wrapped one: 1. Several are of use to servers that have
+	 * threads for them. A key always goes over the same one, so that what
+	 * is done to it is done in order. */
+	uint32_t connections;
+	/* For redis+cluster: how long the entries of a node that cannot be
+	 * reached, or of a cluster that says it is down, are tried for before
+	 * they fail, in milliseconds: until the deadline of the call, and
+	 * 10,000 if it has none. A failover takes the cluster-node-timeout of
+	 * the servers and a second or two. attempts 1 tries nothing again. */
+	uint32_t failover_ms;
+	/* For redis+cluster: asked before a connection is made to a node that
+	 * was named by a server and is none of the seeds, since it will be
+	 * sent the password. NULL: all are fine. */
+	rb_node_fn *allow_node;
+	void *allow_node_arg;
 	/* Later releases add members here, and never reorder. */
 } rb_options;
 

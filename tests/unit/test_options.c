@@ -150,7 +150,7 @@ static void test_an_unknown_flag_is_told(void **state)
 
 	(void)state;
 	rb_options_init(&o);
-	for (bit = 6; bit < 32; bit++) {
+	for (bit = 7; bit < 32; bit++) {
 		o.flags = RB_STOP_ON_ERROR | (uint32_t)1 << bit;
 		assert_non_null(strstr(rbi_options_read(&out, &o), "flags"));
 	}
@@ -198,6 +198,9 @@ static void test_zeros_become_the_documented_defaults(void **state)
 	assert_int_equal(o.timeout_ms, 0);
 	assert_int_equal(o.connect_timeout_ms, 5000);
 	assert_int_equal(o.commands_per_second, 0);
+	assert_int_equal(o.connections, 1);
+	assert_int_equal(o.failover_ms, 0);
+	assert_null(o.allow_node);
 	assert_int_equal(o.flags, RBI_OPTIONS_AUTO_KEYS);
 	assert_null(o.on_chunk);
 	assert_ptr_equal(o.allocator, &rbi_alloc_default);
@@ -218,6 +221,8 @@ static void set_all(rb_options *o, unsigned n)
 	o->connect_timeout_ms = n + 9;
 	o->attempts = n + 10;
 	o->commands_per_second = n + 11;
+	o->connections = n / 4;
+	o->failover_ms = n + 13;
 }
 
 static void test_zeros_become_the_clients_defaults_first(void **state)

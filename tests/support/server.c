@@ -1,22 +1,17 @@
 /*
  * The server is started by fork and exec, never through a shell, and ended by
  * its own pid, never by a name: other servers on the machine are not ours.
- *
- * A free port is found by binding port 0 and closing it again. Somebody else
- * may take it before the server does; the server then exits at once, and the
- * start is tried again with another port.
  */
 #define _XOPEN_SOURCE 700 /* nftw */
 
 #include "server.h"
 
+#include "port.h"
 #include "tick.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,8 +38,9 @@ enum {
 };
 
 struct rbt_server {
-	pid_t pid;
+	pid_t pid; /* 0: it has ended */
 	int port;
+	char **extra; /* copies, for the next start; ends with NULL */
 	char program[MAX_PATH];
 	char dir[MAX_PATH];
 	char socket[MAX_PATH + 16];
@@ -160,25 +156,6 @@ static bool make_dir(rbt_server *s)
 
 /* ---------------------------------------------------------- starting -- */
 
-static int find_port(void)
-{
-	struct sockaddr_in in;
-	socklen_t len = sizeof(in);
-	int port = -1;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (fd < 0)
-		return -1;
-	memset(&in, 0, sizeof(in));
-	in.sin_family = AF_INET;
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0 &&
-	    getsockname(fd, (struct sockaddr *)&in, &len) == 0)
-		port = ntohs(in.sin_port);
-	close(fd);
-	return port;
-}
-
 /* Runs between fork and exec: async-signal-safe functions only. */
 static void become_server(const rbt_server *s, char **argv, pid_t parent)
 {
@@ -209,7 +186,7 @@ static void become_server(const rbt_server *s, char **argv, pid_t parent)
 	_exit(127);
 }
 
-static bool spawn(rbt_server *s, const char *const *extra)
+static bool spawn(rbt_server *s)
 {
 	char port[16];
 	/* execv() promises not to change the strings it is given. */
@@ -229,12 +206,12 @@ static bool spawn(rbt_server *s, const char *const *extra)
 
 	while (argv[n])
 		n++;
-	for (; extra && *extra; extra++) {
+	for (size_t i = 0; s->extra[i]; i++) {
 		if (n + 1 >= MAX_ARGS) {
 			say_why("too many arguments for %s", s->program);
 			return false;
 		}
-		argv[n++] = *extra;
+		argv[n++] = s->extra[i];
 	}
 	argv[n] = NULL;
 	snprintf(port, sizeof(port), "%d", s->port);
@@ -339,43 +316,104 @@ static void end_process(rbt_server *s)
 	s->pid = 0;
 }
 
+static void free_extra(rbt_server *s)
+{
+	for (size_t i = 0; s->extra && s->extra[i]; i++)
+		free(s->extra[i]);
+	free(s->extra);
+}
+
 void rbt_server_stop(rbt_server *server)
 {
 	if (!server)
 		return;
 	end_process(server);
 	remove_dir(server->dir);
+	free_extra(server);
 	free(server);
 }
 
-rbt_server *rbt_server_start(const char *const *extra_args)
+void rbt_server_kill(rbt_server *server)
 {
-	rbt_server *s = calloc(1, sizeof(*s));
+	if (server->pid <= 0)
+		return;
+	kill(server->pid, SIGKILL);
+	wait_exit(server->pid, TERM_MS);
+	server->pid = 0;
+}
 
-	why[0] = '\0';
-	if (!s) {
-		say_why("out of memory");
-		return NULL;
+/* -------------------------------------------------- from begin to end -- */
+
+static bool copy_extra(rbt_server *s, const char *const *extra)
+{
+	size_t n = 0;
+	bool copied;
+
+	while (extra && extra[n])
+		n++;
+	s->extra = calloc(n + 1, sizeof(*s->extra));
+	copied = s->extra != NULL;
+	for (size_t i = 0; copied && i < n; i++) {
+		s->extra[i] = strdup(extra[i]);
+		copied = s->extra[i] != NULL;
 	}
-	if (!find_program(s->program, sizeof(s->program)) || !make_dir(s))
-		goto fail;
+	return copied;
+}
+
+static bool spawn_ready(rbt_server *s)
+{
+	if (spawn(s) && wait_ready(s)) {
+		why[0] = '\0';
+		return true;
+	}
+	end_process(s);
+	return false;
+}
+
+static bool start_somewhere(rbt_server *s, int (*find_port)(void))
+{
 	for (int i = 0; i < START_TRIES; i++) {
 		s->port = find_port();
 		if (s->port < 0) {
 			say_why("no free port: %s", strerror(errno));
-			goto fail;
+			return false;
 		}
-		if (!spawn(s, extra_args))
-			goto fail;
-		if (wait_ready(s)) {
-			why[0] = '\0';
-			return s;
-		}
-		end_process(s);
+		if (spawn_ready(s))
+			return true;
 	}
-fail:
+	return false;
+}
+
+static rbt_server *start(const char *const *extra, int (*find_port)(void))
+{
+	rbt_server *s = calloc(1, sizeof(*s));
+
+	why[0] = '\0';
+	if (!s || !copy_extra(s, extra))
+		say_why("out of memory");
+	else if (find_program(s->program, sizeof(s->program)) && make_dir(s) &&
+		 start_somewhere(s, find_port))
+		return s;
 	rbt_server_stop(s);
 	return NULL;
+}
+
+rbt_server *rbt_server_start(const char *const *extra_args)
+{
+	return start(extra_args, rbt_port_any);
+}
+
+rbt_server *rbt_server_start_lasting(const char *const *extra_args)
+{
+	return start(extra_args, rbt_port_lasting);
+}
+
+bool rbt_server_restart(rbt_server *server)
+{
+	for (int i = 0; i < START_TRIES; i++)
+		if (spawn_ready(server))
+			return true;
+	return false;
 }
 
 /* --------------------------------------------------------- accessors -- */

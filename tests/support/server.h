@@ -10,6 +10,7 @@
 #ifndef RBT_SERVER_H
 #define RBT_SERVER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct rbt_server rbt_server;
@@ -24,6 +25,24 @@ typedef struct rbt_server rbt_server;
  * NULL: none could be started, and rbt_server_why() says why.
  */
 rbt_server *rbt_server_start(const char *const *extra_args);
+
+/*
+ * The same on a port that it can have again (rbt_port_lasting()).
+ */
+rbt_server *rbt_server_start_lasting(const char *const *extra_args);
+
+/*
+ * Ends the process at once by SIGKILL, and leaves its port and its directory
+ * as they are. Its pid is 0 from then on.
+ */
+void rbt_server_kill(rbt_server *server);
+
+/*
+ * Starts a server that was killed again, as it was started: with its arguments,
+ * its port and its directory. It dies with the thread that calls this. False:
+ * it did not come, and rbt_server_why() says why.
+ */
+bool rbt_server_restart(rbt_server *server);
 
 /*
  * Ends the server and removes its directory. Bounded in time: a server that

@@ -137,7 +137,10 @@ static void test_a_cluster_is_mended_between_tests(void **state)
 	rbt_nodes *n = rbt_nodes_bare(state);
 	char key[48];
 
-	rbt_nodes_load(n, "key:", 1000, 1, 10);
+	rbt_nodes_load(n, "key:", 5000, 3, 10);
+	want_stored(n, 3, 10);
+	assert_false(rbt_nodes_stored(n, 2, 10));
+	want_stored(n, 3, 10);
 	make_line(key, sizeof(key), "%sa");
 	rbt_nodes_set(n, key, "v");
 	want_done(n, rbt_cluster_begin_move(n->cluster, SLOT, 1));

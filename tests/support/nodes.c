@@ -170,6 +170,11 @@ void rbt_nodes_load(rbt_nodes *n, const char *prefix, size_t count, size_t step,
 	rbt_nodes_reset_stats(n);
 }
 
+bool rbt_nodes_stored(const rbt_nodes *n, size_t step, size_t len)
+{
+	return rbt_nodes_verify(n->cluster, &n->keys, step, len);
+}
+
 static redisReply *ask_owner(rbt_nodes *n, const char *command, const char *key,
 			     const char *value)
 {

@@ -35,6 +35,7 @@
 
 #include <redisbatch/redisbatch.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -104,6 +105,11 @@ long long rbt_nodes_number(rbt_nodes *n, const char *command, const char *key);
 	rbt_want_read((n), (step), (len), __FILE__, __LINE__)
 void rbt_want_read(const rbt_nodes *n, size_t step, size_t len,
 		   const char *file, int line);
+
+/* By hiredis: of n->keys, every step-th and no other is there with its value. */
+#define want_stored(n, step, len) \
+	want_done((n), rbt_nodes_stored((n), (step), (len)))
+bool rbt_nodes_stored(const rbt_nodes *n, size_t step, size_t len);
 
 /* The chunks of n->res name every entry exactly once, each by a list, and a node
  * of the cluster where they were sent; what they say agrees with what is said of

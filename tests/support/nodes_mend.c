@@ -6,10 +6,9 @@
 #include "cluster_view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* More moves than that take longer than a new cluster. */
-enum { MOST_MOVES = 200, SETTLE_MS = 1500, AT_ONCE = 500 };
+enum { MOST_MOVES = 200, SETTLE_MS = 1500, AT_ONCE = 2000 };
 
 /* ------------------------------------------------------------- mending -- */
 
@@ -72,61 +71,121 @@ bool rbt_nodes_mend(rbt_cluster *c)
 	       rbt_cluster_do_all(c, "CONFIG RESETSTAT");
 }
 
-/* ------------------------------------------------------------- filling -- */
+/* -------------------------------------------------- many keys at a time -- */
 
-typedef struct filling {
+/* A command for each key is sent to the node that owns it, and the answers are
+ * taken in the same order. */
+typedef struct errand {
 	rbt_cluster *c;
-	size_t asked[RBT_MOST_NODES];
-} filling;
+	const rbt_keys *keys;
+	size_t step, value_len;
+	bool reads;
+	char *value;
+	rbt_view view;
+} errand;
 
-static bool take_answers(filling *f)
+static bool is_stored(const errand *e, size_t i)
 {
-	for (size_t i = 0; i < f->c->n; i++)
-		for (; f->asked[i] > 0; f->asked[i]--) {
-			redisReply *reply = NULL;
-			bool fine =
-				redisGetReply(f->c->nodes[i].admin,
-					      (void **)&reply) == REDIS_OK &&
-				reply->type != REDIS_REPLY_ERROR;
-
-			if (reply)
-				freeReplyObject(reply);
-			if (!fine)
-				return rbt_cluster_fail(f->c, "SET at node %zu",
-							i);
-		}
-	return true;
+	return e->step > 0 && i % e->step == 0;
 }
 
-static bool send_value(filling *f, const rbt_view *view, const rbt_keys *keys,
-		       size_t i, char *value, size_t len)
+static redisContext *owner_of(errand *e, size_t i)
 {
-	size_t owner = view->owner[rbt_slot_of(keys->keys[i], keys->lens[i])];
-	redisContext *ctx =
-		owner < f->c->n ? rbt_cluster_admin(f->c, owner) : NULL;
+	size_t owner =
+		e->view.owner[rbt_slot_of(e->keys->keys[i], e->keys->lens[i])];
 
-	rbt_value_fill(value, len, i);
-	if (!ctx || redisAppendCommand(ctx, "SET %b %b", keys->keys[i],
-				       keys->lens[i], value, len) != REDIS_OK)
-		return rbt_cluster_fail(f->c, "SET %s", keys->keys[i]);
-	f->asked[owner]++;
-	return true;
+	return owner < e->c->n ? rbt_cluster_admin(e->c, owner) : NULL;
+}
+
+static bool ask_for(errand *e, size_t i)
+{
+	redisContext *ctx = owner_of(e, i);
+	const char *key = e->keys->keys[i];
+	size_t len = e->keys->lens[i];
+
+	if (!ctx)
+		return false;
+	if (e->reads)
+		return redisAppendCommand(ctx, "GET %b", key, len) == REDIS_OK;
+	rbt_value_fill(e->value, e->value_len, i);
+	return redisAppendCommand(ctx, "SET %b %b", key, len, e->value,
+				  e->value_len) == REDIS_OK;
+}
+
+static bool is_right(const errand *e, size_t i, const redisReply *reply)
+{
+	if (!e->reads)
+		return reply->type == REDIS_REPLY_STATUS;
+	if (!is_stored(e, i))
+		return reply->type == REDIS_REPLY_NIL;
+	return reply->type == REDIS_REPLY_STRING &&
+	       rbt_value_is(reply->str, reply->len, e->value_len, i);
+}
+
+static bool take_answer(errand *e, size_t i)
+{
+	redisReply *reply = NULL;
+	redisContext *ctx = owner_of(e, i);
+	bool right = ctx && redisGetReply(ctx, (void **)&reply) == REDIS_OK &&
+		     is_right(e, i, reply);
+
+	if (reply)
+		freeReplyObject(reply);
+	return right;
+}
+
+/* False with the context in disorder: it is made anew by whoever asks next. */
+static bool run_some(errand *e, size_t first, size_t end)
+{
+	bool fine = true;
+
+	for (size_t i = first; i < end && fine; i++)
+		fine = (!e->reads && !is_stored(e, i)) || ask_for(e, i);
+	for (size_t i = first; i < end && fine; i++) {
+		fine = (!e->reads && !is_stored(e, i)) || take_answer(e, i);
+		if (!fine)
+			rbt_cluster_fail(e->c, "key %s is not as it should be",
+					 e->keys->keys[i]);
+	}
+	for (size_t i = 0; i < e->c->n && !fine; i++) {
+		redisFree(e->c->nodes[i].admin);
+		e->c->nodes[i].admin = NULL;
+	}
+	return fine;
+}
+
+static bool run_errand(errand *e)
+{
+	bool fine = rbt_cluster_view(e->c, 0, &e->view);
+
+	e->value = malloc(e->value_len + 1);
+	fine &= e->value != NULL;
+	for (size_t i = 0; fine && i < e->keys->n; i += AT_ONCE)
+		fine = run_some(e, i,
+				i + AT_ONCE < e->keys->n ? i + AT_ONCE :
+							   e->keys->n);
+	free(e->value);
+	return fine;
 }
 
 bool rbt_nodes_fill(rbt_cluster *c, const rbt_keys *keys, size_t step,
 		    size_t value_len)
 {
-	filling f = { .c = c };
-	char *value = malloc(value_len + 1);
-	rbt_view view;
-	bool fine = value && rbt_cluster_view(c, 0, &view);
+	errand e = {
+		.c = c, .keys = keys, .step = step, .value_len = value_len
+	};
 
-	for (size_t i = 0; fine && step > 0 && i < keys->n; i += step) {
-		fine = send_value(&f, &view, keys, i, value, value_len);
-		if (fine && i / step % AT_ONCE == AT_ONCE - 1)
-			fine = take_answers(&f);
-	}
-	fine = fine && take_answers(&f);
-	free(value);
-	return fine;
+	return run_errand(&e);
+}
+
+bool rbt_nodes_verify(rbt_cluster *c, const rbt_keys *keys, size_t step,
+		      size_t value_len)
+{
+	errand e = { .c = c,
+		     .keys = keys,
+		     .step = step,
+		     .value_len = value_len,
+		     .reads = true };
+
+	return run_errand(&e);
 }

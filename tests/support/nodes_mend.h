@@ -15,4 +15,9 @@ bool rbt_nodes_mend(rbt_cluster *c);
 bool rbt_nodes_fill(rbt_cluster *c, const rbt_keys *keys, size_t step,
 		    size_t value_len);
 
+/* Of the keys, every step-th and no other is there, with its value. The first
+ * that is not so is named in rbt_cluster_why(). */
+bool rbt_nodes_verify(rbt_cluster *c, const rbt_keys *keys, size_t step,
+		      size_t value_len);
+
 #endif

@@ -120,9 +120,9 @@ static bool wait(rbi_leg *leg, const rbi_parcel *parcel, const rbi_fate *fate)
 	wait_us = rbi_backoff_next(&f->backoff) / 2;
 	if (wait_us > LONGEST_WAIT_US)
 		wait_us = LONGEST_WAIT_US / 2 + wait_us % (LONGEST_WAIT_US / 2);
-	if (wait_us >= rbi_yard_patience(f, &p))
-		return false;
 	p.trip.resume_us = f->now_us + wait_us;
+	if (!rbi_yard_may_wait(f, p.trip.since_us, p.trip.resume_us))
+		return false;
 	f->wants_map = true;
 	return put(leg, &p, fate);
 }

@@ -75,8 +75,7 @@ static void heed_leg(rbi_fleet *f, rbi_leg *leg)
 		return;
 	if (leg->nspans > 0 && leg->replica)
 		rbi_share_again(leg);
-	if (leg->state == RBI_LEG_OVER ||
-	    f->now_us - leg->down_us >= f->budget_us) {
+	if (rbi_yard_is_lost(f, leg, leg->down_us)) {
 		rbi_yard_collect(leg);
 		fail_spans(leg);
 	}

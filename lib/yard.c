@@ -181,11 +181,19 @@ void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 
 /* ------------------------------------------------------------ sending on -- */
 
-uint64_t rbi_yard_patience(const rbi_fleet *f, const rbi_parcel *parcel)
+bool rbi_yard_may_wait(const rbi_fleet *f, uint64_t since_us, uint64_t until_us)
 {
-	uint64_t spent = f->now_us - parcel->trip.since_us;
+	return until_us < f->deadline_us &&
+	       until_us - rbi_min(since_us, until_us) < f->budget_us;
+}
 
-	return spent < f->budget_us ? f->budget_us - spent : 0;
+bool rbi_yard_is_lost(const rbi_fleet *f, const rbi_leg *leg, uint64_t since_us)
+{
+	if (leg->state == RBI_LEG_OVER)
+		return true;
+	if (leg->state == RBI_LEG_RESTING)
+		return !rbi_yard_may_wait(f, since_us, leg->resume_us);
+	return leg->down_us != 0 && !rbi_yard_may_wait(f, since_us, f->now_us);
 }
 
 /* Forgets that the chunk was to be asked of one node and no other. */
@@ -284,8 +292,7 @@ static verdict see_to(rbi_fleet *f, size_t i)
 	leg = destination(f, p);
 	if (leg == NULL)
 		return WAITS;
-	if (leg->state == RBI_LEG_OVER ||
-	    (leg->down_us != 0 && rbi_yard_patience(f, p) == 0)) {
+	if (rbi_yard_is_lost(f, leg, p->trip.since_us)) {
 		give_up(f, i, leg);
 		return GONE;
 	}

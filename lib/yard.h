@@ -53,7 +53,13 @@ void rbi_yard_done(rbi_fleet *f, const rbi_parcel *parcel);
  * will. */
 void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel);
 
-/* How much longer a chunk may be without an answer; 0: it has been too long. */
-uint64_t rbi_yard_patience(const rbi_fleet *f, const rbi_parcel *parcel);
+/* Whether what has failed since since_us may be tried again at until_us: not
+ * for ever, nor when the call is over. */
+bool rbi_yard_may_wait(const rbi_fleet *f, uint64_t since_us,
+		       uint64_t until_us);
+
+/* Whether a leg that has no connection is not waited for any longer. */
+bool rbi_yard_is_lost(const rbi_fleet *f, const rbi_leg *leg,
+		      uint64_t since_us);
 
 #endif

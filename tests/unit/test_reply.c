@@ -365,7 +365,7 @@ static void test_a_reply_tells_what_it_is(void **state)
 		const char *text;
 	} rows[] = {
 		{ ":-7\r\n", .integer = true, .number = -7 },
-		{ "#t\r\n" },
+		{ "#t\r\n", .count = 0 },
 		{ "_\r\n", .nil = true },
 		{ "$-1\r\n", .nil = true },
 		{ "*-1\r\n", .nil = true },
@@ -374,7 +374,7 @@ static void test_a_reply_tells_what_it_is(void **state)
 		{ "+OK\r\n", .text = "OK" },
 		{ "$0\r\n\r\n", .text = "" },
 		{ "$3\r\nabc\r\n", .text = "abc" },
-		{ "*0\r\n" },
+		{ "*0\r\n", .count = 0 },
 		{ "*2\r\n:1\r\n:2\r\n", .count = 2 },
 		{ "~1\r\n:1\r\n", .count = 1 },
 		{ "%2\r\n:1\r\n:2\r\n:3\r\n:4\r\n", .count = 4 },

@@ -70,17 +70,6 @@ static void name_node(rb_client *client, rbi_engine *e)
 	e->node = copy != NULL ? copy : e->result->node;
 }
 
-/* The line on the last failure, which will be led in by the node again. */
-static const char *without_node(const rb_client *client)
-{
-	size_t len = strlen(client->node);
-
-	if (strncmp(client->error, client->node, len) == 0 &&
-	    strncmp(client->error + len, ": ", 2) == 0)
-		return client->error + len + 2;
-	return client->error;
-}
-
 static rb_status redial(void *arg, uint64_t deadline_us,
 			rbi_transport *transport, char *why, size_t why_size)
 {
@@ -92,7 +81,8 @@ static rb_status redial(void *arg, uint64_t deadline_us,
 		rbi_client_renew(r->client, r->options, deadline_us, transport);
 	if (status == RB_OK)
 		name_node(r->client, r->engine);
-	rbi_print(why, why_size, "%s", without_node(r->client));
+	rbi_print(why, why_size, "%s",
+		  rbi_client_words(r->client, r->client->error));
 	r->client->error[0] = '\0';
 	return status;
 }

@@ -19,6 +19,16 @@ rb_status rbi_client_fail(rb_client *client, rb_status status,
 	return status;
 }
 
+const char *rbi_client_words(const rb_client *client, const char *line)
+{
+	size_t len = strlen(client->node);
+
+	if (strncmp(line, client->node, len) == 0 &&
+	    strncmp(line + len, ": ", 2) == 0)
+		return line + len + 2;
+	return line;
+}
+
 const char *rb_client_error(const rb_client *client)
 {
 	return client != NULL ? client->error : "client is NULL";

@@ -44,6 +44,10 @@ struct rb_client {
 rb_status rbi_client_fail(rb_client *client, rb_status status,
 			  const char *format, ...) RBI_FORMAT(3, 4);
 
+/* A line on a failure without the node that leads it in, since it will be led
+ * in by it again. */
+const char *rbi_client_words(const rb_client *client, const char *line);
+
 /*
  * The options of a call: what opts says, then the client's defaults, then the
  * library's. RB_ERR_INVALID: opts is bad.

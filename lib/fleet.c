@@ -4,24 +4,12 @@
 #include "detour.h"
 #include "supply.h"
 
-/* Nobody waits longer than this for a node without a deadline. */
-#define BUDGET_MS 10000
-
 /* --------------------------------------------------------------- prepare -- */
-
-static uint64_t budget_us(const rb_options *o, uint64_t deadline_us)
-{
-	if (o->failover_ms != 0)
-		return (uint64_t)o->failover_ms * 1000;
-	return deadline_us != RBI_NEVER ? RBI_NEVER :
-					  (uint64_t)BUDGET_MS * 1000;
-}
 
 rb_status rbi_fleet_prepare(rb_client *client, const rb_options *o,
 			    uint64_t deadline_us)
 {
 	bool fixed = !client->uri.cluster;
-	uint64_t patience = budget_us(o, deadline_us);
 
 	if (client->pool == NULL)
 		client->pool = rbi_pool_new(client->allocator,
@@ -31,9 +19,8 @@ rb_status rbi_fleet_prepare(rb_client *client, const rb_options *o,
 	rbi_pool_tidy(client->pool);
 	if (client->pool->known)
 		return RB_OK;
-	if (patience > (uint64_t)BUDGET_MS * 1000)
-		patience = (uint64_t)BUDGET_MS * 1000;
-	return rbi_scout_wait(client, client->pool, o, deadline_us, patience);
+	return rbi_scout_wait(client, client->pool, o, deadline_us,
+			      (uint64_t)o->failover_ms * 1000);
 }
 
 /* ------------------------------------------------------------------ legs -- */
@@ -273,8 +260,7 @@ static uint64_t wait_until(const rbi_fleet *f, const rbi_scout *s,
 		const rbi_leg *leg = f->legs[i];
 
 		until = earlier(until, rbi_leg_wants(leg, &fds[i]));
-		if (leg->down_us != 0 && f->budget_us != RBI_NEVER &&
-		    rbi_leg_has_work(leg))
+		if (leg->down_us != 0 && rbi_leg_has_work(leg))
 			until = earlier(until, leg->down_us + f->budget_us);
 	}
 	until = earlier(until, rbi_scout_wants(s, &fds[i], f->now_us));
@@ -329,7 +315,7 @@ static bool begin(rbi_fleet *f)
 	f->now_us = rbi_clock_now(f->client->clock);
 	f->leg_feed = &rbi_share_ops;
 	f->leg_elsewhere = &rbi_detour_ops;
-	f->budget_us = budget_us(f->options, f->deadline_us);
+	f->budget_us = (uint64_t)f->options->failover_ms * 1000;
 	f->connections = f->options->connections;
 	f->pick = (size_t)(f->now_us >> 4);
 	rbi_backoff_init(&f->backoff, f->now_us);
@@ -384,7 +370,8 @@ rb_status rbi_fleet_status(rbi_fleet *f)
 		if (f->legs[i]->down_us == 0)
 			return f->status;
 	}
-	rbi_print(f->why, sizeof(f->why), "%s", f->legs[0]->why);
+	rbi_print(f->why, sizeof(f->why), "%s",
+		  rbi_client_words(f->client, f->legs[0]->why));
 	if (f->legs[0]->engine.status != RB_OK)
 		return f->legs[0]->engine.status;
 	return RB_ERR_CONNECT;

@@ -28,6 +28,7 @@ static const rb_options library_defaults = {
 	.connect_timeout_ms = 5000,
 	.attempts = 3,
 	.connections = 1,
+	.failover_ms = 10000,
 	.allocator = &rbi_alloc_default,
 };
 

@@ -377,9 +377,10 @@ typedef struct rb_options {
 	uint32_t connections;
 	/* For redis+cluster: how long the entries of a node that cannot be
 	 * reached, or of a cluster that says it is down, are tried for before
-	 * they fail, in milliseconds: until the deadline of the call, and
-	 * 10,000 if it has none. A failover takes the cluster-node-timeout of
-	 * the servers and a second or two. attempts 1 tries nothing again. */
+	 * they fail, in milliseconds: 10,000, and never beyond the deadline of
+	 * the call. A failover takes the cluster-node-timeout of the servers
+	 * (15 seconds unless they were told otherwise) and a second or two.
+	 * attempts 1 tries nothing again. */
 	uint32_t failover_ms;
 	/* For redis+cluster: asked before a connection is made to a node that
 	 * was named by a server and is none of the seeds, since it will be

@@ -199,7 +199,7 @@ static void test_zeros_become_the_documented_defaults(void **state)
 	assert_int_equal(o.connect_timeout_ms, 5000);
 	assert_int_equal(o.commands_per_second, 0);
 	assert_int_equal(o.connections, 1);
-	assert_int_equal(o.failover_ms, 0);
+	assert_int_equal(o.failover_ms, 10000);
 	assert_null(o.allow_node);
 	assert_int_equal(o.flags, RBI_OPTIONS_AUTO_KEYS);
 	assert_null(o.on_chunk);

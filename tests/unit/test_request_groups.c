@@ -198,7 +198,7 @@ static void test_what_stands_in_each_group_is_copied(void **state)
 {
 	static const size_t lens[] = { 10, RBI_OUTBUF_BORROW, 10 };
 	static const uint16_t slots[] = { 1, 2, 3 };
-	size_t len = RBI_OUTBUF_BORROW;
+	size_t len = 60000;
 	char *fixed = calloc(len, 1);
 	struct iovec iov[8];
 	rbt_count count;

@@ -20,11 +20,12 @@ void rbi_answer_init(rbi_answer *a, const rbi_cut *cut, rbi_entry *entries,
 	a->base = transaction ? 1 : 0;
 	a->grouped = rbi_plan_is_grouped(cut);
 	a->asks = cut->asking && !transaction;
+	a->steps = a->grouped || a->asks;
 	a->left = rbi_plan_commands(cut);
 	a->commands = rbi_plan_own_commands(cut);
 	a->queued = 0;
 	a->seen = 0;
-	a->end = a->grouped || a->asks ? rbi_plan_group(cut, 0) : cut->count;
+	a->end = a->steps ? rbi_plan_group(cut, 0) : cut->count;
 	a->failed = 0;
 	a->errors = 0;
 	a->doubts = 0;
@@ -51,7 +52,6 @@ static void go_on(rbi_answer *a)
 	if (a->seen < a->end || a->end == a->count)
 		return;
 	a->end += rbi_plan_group(&a->cut, a->seen);
-	a->unasked.data = NULL;
 	if (a->asks)
 		a->stage = RBI_STAGE_ASKING;
 }
@@ -90,9 +90,12 @@ static rbi_progress read_asking(rbi_answer *a, rbi_reader *r, rb_result *res,
 	char text[160];
 
 	a->stage = a->batch->transaction ? RBI_STAGE_MULTI : RBI_STAGE_ANSWERS;
+	a->unasked.data = NULL;
 	if (rbi_verdict_is_word(kind, t, "OK"))
 		return RBI_PROGRESS_MORE;
 	if (kind == RBI_TOKEN_ERROR) {
+		if (!a->batch->transaction)
+			a->stage = RBI_STAGE_UNASKED;
 		a->unasked.data = t->data;
 		a->unasked.len = t->len;
 		a->keep = r->pos;
@@ -105,9 +108,10 @@ static rbi_progress read_asking(rbi_answer *a, rbi_reader *r, rb_result *res,
 }
 
 /* Where ASKING was refused, this is why its command is redirected. */
-static void blame_asking(const rbi_answer *a, rbi_token *t)
+static void blame_asking(const rbi_answer *a, rbi_token_kind kind, rbi_token *t)
 {
-	if (t->depth > a->base ||
+	if (kind != RBI_TOKEN_ERROR || a->unasked.data == NULL ||
+	    t->depth > a->base ||
 	    rbi_route_error(t->data, t->len, false) != RBI_ROUTE_REDIRECT)
 		return;
 	t->data = a->unasked.data;
@@ -361,15 +365,18 @@ static rbi_progress read_answer(rbi_answer *a, rbi_reader *r, rb_result *res,
 }
 
 static rbi_progress read_token(rbi_answer *a, rbi_reader *r, rb_result *res,
-			       rbi_token_kind kind, const rbi_token *t)
+			       rbi_token_kind kind, rbi_token *t)
 {
-	if (a->stage == RBI_STAGE_ANSWERS)
-		return read_answer(a, r, res, kind, t);
-	if (a->stage == RBI_STAGE_IGNORE)
-		return RBI_PROGRESS_MORE;
-	if (a->stage == RBI_STAGE_ASKING)
-		return read_asking(a, r, res, kind, t);
-	return rbi_exec_read(a, r, res, kind, t);
+	if (RBI_UNLIKELY(a->stage != RBI_STAGE_ANSWERS)) {
+		if (a->stage == RBI_STAGE_IGNORE)
+			return RBI_PROGRESS_MORE;
+		if (a->stage == RBI_STAGE_ASKING)
+			return read_asking(a, r, res, kind, t);
+		blame_asking(a, kind, t);
+		if (a->stage != RBI_STAGE_UNASKED)
+			return rbi_exec_read(a, r, res, kind, t);
+	}
+	return read_answer(a, r, res, kind, t);
 }
 
 /* ---------------------------------------------------------------------- */
@@ -390,17 +397,14 @@ rbi_progress rbi_answer_read(rbi_answer *a, rbi_reader *r, rb_result *res)
 			a->message = r->problem;
 			return RBI_PROGRESS_BROKEN;
 		}
-		if (kind == RBI_TOKEN_ERROR && a->unasked.data != NULL)
-			blame_asking(a, &t);
 		progress = read_token(a, r, res, kind, &t);
 		if (progress != RBI_PROGRESS_MORE)
 			return progress;
-		if (!t.last)
-			continue;
-		if (--a->left == 0) {
+		if (t.last && --a->left == 0) {
 			rbi_verdict_conclude(a);
 			return RBI_PROGRESS_DONE;
 		}
-		go_on(a);
+		if (t.last && a->steps)
+			go_on(a);
 	}
 }

@@ -167,8 +167,11 @@ static rbi_sizer take_units(const rbi_batch *b, size_t i, rbi_sizer s)
 {
 	while (i < b->n) {
 		size_t unit = rbi_batch_unit(b, i);
+		size_t size = RBI_LIKELY(unit == 1) ?
+				      rbi_batch_entry_size(b, i) :
+				      unit_size(b, i, unit);
 
-		if (!rbi_sizer_add(&s, unit, unit_size(b, i, unit)))
+		if (!rbi_sizer_add(&s, unit, size))
 			break;
 		i += unit;
 	}

@@ -89,13 +89,6 @@ static char *append_word(char *p, const char *word)
 	return rbi_encode_arg(p, word, strlen(word));
 }
 
-static char *append_asking(char *p, const rbi_cut *cut)
-{
-	return cut->asking && !cut->batch->transaction ?
-		       append_word(p, "ASKING") :
-		       p;
-}
-
 static char *append_tail(char *p, const rbi_batch *b)
 {
 	size_t i;
@@ -154,7 +147,6 @@ static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
 
-	p = append_asking(p, cut);
 	p = rbi_encode_header(p, rbi_batch_fixed_args(b) +
 					 cut->count * rbi_batch_entry_args(b));
 	p = append_name(p, rbi_plan_name(cut, cut->count));
@@ -167,20 +159,6 @@ static char *append_gathered(rbi_outbuf *out, char *p, const rbi_cut *cut)
 	return append_tail(append_entries(out, p, cut), b);
 }
 
-static char *append_groups(rbi_outbuf *out, char *p, const rbi_cut *cut)
-{
-	rbi_cut group = *cut;
-	size_t skip = 0;
-
-	while (skip < cut->count) {
-		group.count = rbi_plan_group(cut, skip);
-		group.first = cut->first + skip;
-		p = append_gathered(out, p, &group);
-		skip += group.count;
-	}
-	return p;
-}
-
 static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
@@ -190,7 +168,6 @@ static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		one.first = i;
-		p = append_asking(p, cut);
 		p = rbi_encode_header(p, args);
 		p = append_name(p, &b->command);
 		if (b->fixed.data != NULL)
@@ -202,17 +179,12 @@ static char *append_each(rbi_outbuf *out, char *p, const rbi_cut *cut)
 
 static char *append_commands(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
-	size_t begin = cut->first; /* of the next unit */
 	size_t i;
 	size_t k;
 
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		const rb_command *c = &cut->batch->commands[i];
 
-		if (cut->asking && i == begin) {
-			p = append_asking(p, cut);
-			begin += rbi_plan_group(cut, i - cut->first);
-		}
 		p = rbi_encode_header(p, (size_t)c->argc);
 		for (k = 0; k < (size_t)c->argc; k++)
 			p = append_arg(out, p, c->argv[k],
@@ -221,17 +193,35 @@ static char *append_commands(rbi_outbuf *out, char *p, const rbi_cut *cut)
 	return p;
 }
 
-static char *append_body(rbi_outbuf *out, char *p, const rbi_cut *cut)
+/* What is neither asked for command by command nor in groups. */
+static char *append_plain(rbi_outbuf *out, char *p, const rbi_cut *cut)
 {
 	switch (cut->batch->form) {
 	case RBI_FORM_GATHER:
-		if (rbi_plan_is_grouped(cut))
-			return append_groups(out, p, cut);
 		return append_gathered(out, p, cut);
 	case RBI_FORM_EACH:
 		return append_each(out, p, cut);
 	case RBI_FORM_COMMANDS:
 		return append_commands(out, p, cut);
+	}
+	return p;
+}
+
+static char *append_body(rbi_outbuf *out, char *p, const rbi_cut *cut)
+{
+	bool asks = cut->asking && !cut->batch->transaction;
+	rbi_cut group = *cut;
+	size_t skip = 0;
+
+	if (!asks && !rbi_plan_is_grouped(cut))
+		return append_plain(out, p, cut);
+	while (skip < cut->count) {
+		group.first = cut->first + skip;
+		group.count = rbi_plan_group(cut, skip);
+		if (asks)
+			p = append_word(p, "ASKING");
+		p = append_plain(out, p, &group);
+		skip += group.count;
 	}
 	return p;
 }

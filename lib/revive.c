@@ -64,8 +64,8 @@ static size_t answered_entries(const rbi_engine *e, const rbi_parcel *p)
 	const rbi_answer *a = &e->lane->answer;
 
 	if (e->lane->sent < rbi_lane_oldest(e->lane)->end ||
-	    !e->lane->answering || a->stage != RBI_STAGE_ANSWERS ||
-	    e->batch->transaction || a->batch->shape == RBI_SHAPE_INTEGER ||
+	    !e->lane->answering || e->batch->transaction ||
+	    a->batch->shape == RBI_SHAPE_INTEGER ||
 	    (a->batch->shape == RBI_SHAPE_OK && !a->grouped))
 		return 0;
 	return rbi_plan_units(&p->cut, a->seen);

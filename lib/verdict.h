@@ -26,6 +26,7 @@ typedef enum rbi_stage {
 	RBI_STAGE_QUEUED,  /* those to the commands in it */
 	RBI_STAGE_EXEC,	   /* that to EXEC */
 	RBI_STAGE_ANSWERS, /* the answers themselves */
+	RBI_STAGE_UNASKED, /* likewise, behind an ASKING that was refused */
 	RBI_STAGE_IGNORE   /* whatever comes; what failed is known */
 } rbi_stage;
 
@@ -38,6 +39,7 @@ typedef struct rbi_answer {
 	unsigned base;	 /* depth of the answers */
 	bool grouped;	 /* a command's answer is that of a group */
 	bool asks;	 /* ASKING stands before each command */
+	bool steps;	 /* either: end is to follow */
 	size_t left;	 /* whole answers still to come */
 	size_t commands; /* but for ASKING, MULTI and EXEC */
 	size_t queued;	 /* commands whose QUEUED has come */

@@ -39,7 +39,7 @@ int rbt_round_end(void **state)
 	return 0;
 }
 
-rbt_round *rbt_round_use(void **state, const rbt_ring_options *options)
+rbt_round *rbt_round_bare(void **state, const rbt_ring_options *options)
 {
 	rbt_round *r = *state;
 
@@ -50,7 +50,15 @@ rbt_round *rbt_round_use(void **state, const rbt_ring_options *options)
 		print_message("no such nodes here: %s\n", strerror(errno));
 		return NULL;
 	}
-	rbt_round_client(r, 0, NULL);
+	return r;
+}
+
+rbt_round *rbt_round_use(void **state, const rbt_ring_options *options)
+{
+	rbt_round *r = rbt_round_bare(state, options);
+
+	if (r)
+		rbt_round_client(r, 0, NULL);
 	return r;
 }
 

@@ -43,8 +43,9 @@ int rbt_round_begin(void **state);
 int rbt_round_end(void **state);
 
 /* The first line of a test, or of each round of it: what was there before is
- * taken down. NULL: no such ring can be, which is said. */
+ * taken down. NULL: no such ring can be, which is said. Bare: without a client. */
 rbt_round *rbt_round_use(void **state, const rbt_ring_options *options);
+rbt_round *rbt_round_bare(void **state, const rbt_ring_options *options);
 
 /* A new client in place of r->rb, told of the first nseeds nodes (0: all), or of
  * what the URI says. defaults NULL: rbt_options(0, 0). */

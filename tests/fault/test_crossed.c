@@ -2,7 +2,7 @@
  * One plain endpoint that refuses keys of several slots in one command, as some
  * services do: the client learns to put them together by slot.
  */
-#include "load.h"
+#include "commands.h"
 #include "replies.h"
 #include "round.h"
 

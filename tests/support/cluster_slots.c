@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIGRATE_MS = 4000, KEYS_AT_ONCE = 100, UNCOVER_MS = 10000 };
+enum {
+	MIGRATE_MS = 4000,
+	KEYS_AT_ONCE = 100,
+	UNCOVER_MS = 10000,
+	SETTLE_MS = 10000
+};
 
 /* ---------------------------------------------------------- of a key -- */
 
@@ -118,7 +123,11 @@ long rbt_cluster_migrate(rbt_cluster *c, unsigned slot, size_t to, size_t most)
 /* ------------------------------------------------------------- the end -- */
 
 /* First who gets it, which then has the newest epoch; then who had it; others
- * would learn of it by rumour, but tests need not wait. Replicas follow. */
+ * would learn of it by rumour, but tests need not wait. Replicas follow.
+ *
+ * That epoch is only the newest if the node has heard of all before: otherwise
+ * an older claim of the slot, still on its way, beats it, and the keys are gone.
+ * So nothing is moved before the last move is known everywhere. */
 static bool tell_all(rbt_cluster *c, unsigned slot, size_t from, size_t to)
 {
 	const char *format = "CLUSTER SETSLOT %d NODE %s";
@@ -132,7 +141,7 @@ static bool tell_all(rbt_cluster *c, unsigned slot, size_t from, size_t to)
 		    rbt_cluster_is_primary(c, i) &&
 		    !rbt_cluster_do(c, i, format, (int)slot, id))
 			return false;
-	return true;
+	return rbt_cluster_await_settled(c, slot, to, SETTLE_MS);
 }
 
 bool rbt_cluster_finish_move(rbt_cluster *c, unsigned slot, size_t to)

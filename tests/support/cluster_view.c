@@ -60,8 +60,9 @@ size_t rbt_cluster_owner(rbt_cluster *c, unsigned slot)
 	rbt_view view;
 
 	for (size_t i = 0; i < c->n; i++)
-		if (rbt_cluster_runs(c, i) && rbt_cluster_view(c, i, &view))
-			return view.owner[slot];
+		if (rbt_cluster_runs(c, i) && rbt_cluster_view(c, i, &view) &&
+		    view.owner[slot] == i)
+			return i;
 	return RBT_MOST_NODES;
 }
 
@@ -165,10 +166,12 @@ static bool await(rbt_cluster *c, const question *q, unsigned ms)
 {
 	uint64_t end = rbt_now_us() + (uint64_t)ms * 1000;
 
-	while (!q->holds(c, q)) {
+	/* What is soon true is not waited for long. */
+	for (unsigned wait = 1; !q->holds(c, q); wait *= 2) {
 		if (rbt_now_us() > end)
 			return false;
-		rbt_sleep_ms(LOOK_MS);
+		rbt_sleep_ms(wait < LOOK_MS ? wait : LOOK_MS);
+		wait = wait < LOOK_MS ? wait : LOOK_MS;
 	}
 	return true;
 }
@@ -199,6 +202,48 @@ static bool holds_serving(rbt_cluster *c, const question *q)
 bool rbt_cluster_await_serving(rbt_cluster *c, unsigned ms)
 {
 	const question q = { .holds = holds_serving };
+
+	return await(c, &q, ms);
+}
+
+/* The number behind a name in CLUSTER INFO. */
+static long long epoch_of(rbt_cluster *c, size_t node)
+{
+	static const char name[] = "cluster_current_epoch:";
+	redisReply *reply = rbt_cluster_ask(c, node, "CLUSTER INFO");
+	const char *at = reply && reply->str ? strstr(reply->str, name) : NULL;
+	long long epoch = at ? atoll(at + strlen(name)) : -1;
+
+	if (reply)
+		freeReplyObject(reply);
+	return epoch;
+}
+
+static bool holds_settled(rbt_cluster *c, const question *q)
+{
+	long long epoch, first = -1;
+	rbt_view view;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (!rbt_cluster_runs(c, i))
+			continue;
+		epoch = epoch_of(c, i);
+		if (first < 0)
+			first = epoch;
+		if (epoch < 0 || epoch != first ||
+		    !rbt_cluster_view(c, i, &view) ||
+		    view.owner[q->slot] != q->than)
+			return rbt_cluster_fail(
+				c, "node %zu has not heard of slot %u yet", i,
+				q->slot);
+	}
+	return true;
+}
+
+bool rbt_cluster_await_settled(rbt_cluster *c, unsigned slot, size_t owner,
+			       unsigned ms)
+{
+	const question q = { holds_settled, slot, owner };
 
 	return await(c, &q, ms);
 }

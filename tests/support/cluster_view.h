@@ -17,8 +17,8 @@ typedef struct rbt_view {
 
 bool rbt_cluster_view(rbt_cluster *c, size_t node, rbt_view *view);
 
-/* The node that owns the slot, as the first node that runs sees it; RBT_MOST_NODES:
- * nobody. */
+/* The node that says that it owns the slot itself; RBT_MOST_NODES: none does.
+ * Others may hear of it later. */
 size_t rbt_cluster_owner(rbt_cluster *c, unsigned slot);
 
 /* By its own account. */
@@ -37,6 +37,10 @@ bool rbt_cluster_await_serving(rbt_cluster *c, unsigned ms);
  * which is one that runs: a replica was promoted. */
 bool rbt_cluster_await_other(rbt_cluster *c, unsigned slot, size_t than,
 			     unsigned ms);
+/* Until every node that runs sees this owner of the slot, and has heard of the
+ * newest change of any slot. */
+bool rbt_cluster_await_settled(rbt_cluster *c, unsigned slot, size_t owner,
+			       unsigned ms);
 /* Until all that the primaries were told is at their replicas. */
 bool rbt_cluster_await_replicated(rbt_cluster *c, unsigned ms);
 

@@ -27,6 +27,24 @@ static int open_nodes(void **state)
 	return rbt_nodes_open(state, &o);
 }
 
+/* Nobody will take the dead node's place, so it is not waited for. */
+static rb_options hasty(size_t chunk_keys, size_t window)
+{
+	rb_options o = rbt_options(chunk_keys, window);
+
+	o.failover_ms = 300;
+	return o;
+}
+
+static rbt_nodes *use_hasty(void **state)
+{
+	rbt_nodes *n = rbt_nodes_use(state);
+	rb_options o = hasty(0, 0);
+
+	rbt_nodes_client(n, 0, &o);
+	return n;
+}
+
 /* Which entries were the dead node's, before it died. */
 static void list_dead(rbt_nodes *n, bool *dead)
 {
@@ -91,8 +109,8 @@ static void want_ended(const rbt_nodes *n, rb_status status)
 
 static void test_a_dead_node_takes_only_its_own_with_it(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
-	rb_options o = rbt_options(0, 0);
+	rbt_nodes *n = use_hasty(state);
+	rb_options o = hasty(0, 0);
 	bool dead[KEYS];
 
 	o.timeout_ms = 0;
@@ -111,8 +129,8 @@ static void test_a_dead_node_takes_only_its_own_with_it(void **state)
 
 static void test_a_deadline_does_not_change_that(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
-	rb_options o = rbt_options(0, 0);
+	rbt_nodes *n = use_hasty(state);
+	rb_options o = hasty(0, 0);
 	bool dead[KEYS];
 	unsigned ms = 0;
 
@@ -129,7 +147,7 @@ static void test_a_deadline_does_not_change_that(void **state)
 
 static void test_writes_to_the_dead_are_not_sent(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 	rbt_pairs p;
 
@@ -156,7 +174,7 @@ static void test_writes_to_the_dead_are_not_sent(void **state)
 
 static void test_commands_without_keys_avoid_the_dead(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 	rbt_commands c;
 
@@ -187,7 +205,7 @@ static void test_commands_without_keys_avoid_the_dead(void **state)
 
 static void test_a_node_that_came_back_is_dialled_anew(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 
 	rbt_nodes_load(n, "key:", KEYS, 1, LEN);
@@ -208,7 +226,7 @@ static void test_a_node_that_came_back_is_dialled_anew(void **state)
 
 static void test_without_any_node_nothing_is_nil(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	rb_status status;
 
 	rbt_nodes_load(n, "key:", 100, 1, LEN);
@@ -254,14 +272,14 @@ static blow strike_amid(rbt_nodes *n, void (*how)(rbt_nodes *n), rb_options *o)
 {
 	blow b = { n, how, 5, 0 };
 
-	*o = rbt_options(50, 2);
+	*o = hasty(50, 2);
 	o->on_chunk = strike;
 	return b;
 }
 
 static void test_a_node_that_dies_amid_reads_loses_what_is_left(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 	rb_options o;
 	blow b = strike_amid(n, kill_one, &o);
@@ -281,7 +299,7 @@ static void test_a_node_that_dies_amid_reads_loses_what_is_left(void **state)
 
 static void test_writes_to_a_dying_node_are_lost_or_in_doubt(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 	rb_options o;
 	blow b = strike_amid(n, kill_one, &o);
@@ -308,7 +326,7 @@ static void test_writes_to_a_dying_node_are_lost_or_in_doubt(void **state)
 
 static void test_connections_that_are_dropped_are_made_anew(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	rb_stats stats = { .struct_size = sizeof(stats) };
 	rb_options o;
 	blow b = strike_amid(n, drop_connections, &o);
@@ -326,8 +344,8 @@ static void test_connections_that_are_dropped_are_made_anew(void **state)
 
 static void test_a_frozen_node_holds_only_its_own_up(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
-	rb_options o = rbt_options(0, 0);
+	rbt_nodes *n = use_hasty(state);
+	rb_options o = hasty(0, 0);
 	bool dead[KEYS];
 	unsigned ms = 0;
 
@@ -349,7 +367,7 @@ static void test_a_frozen_node_holds_only_its_own_up(void **state)
 static void test_a_client_finds_its_way_past_a_frozen_seed(void **state)
 {
 	static const char *key = "foo";
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	rb_options o = rbt_options(0, 0);
 	unsigned ms = 0;
 	rb_status status;
@@ -409,7 +427,7 @@ static int take(void *arg, size_t first, const rb_slice *keys,
 
 static void test_a_stream_hands_over_what_the_dead_had_as_lost(void **state)
 {
-	rbt_nodes *n = rbt_nodes_use(state);
+	rbt_nodes *n = use_hasty(state);
 	bool dead[KEYS];
 	flow f = { .keys = &n->keys, .dead = dead };
 

@@ -312,6 +312,16 @@ static void test_redirects_keep_the_order_over_chunks(void **state)
 	play_rounds(n, &o);
 }
 
+static void test_redirects_keep_the_order_over_connections(void **state)
+{
+	rbt_nodes *n = rbt_nodes_use(state);
+	rb_options o = rbt_options(1, 8);
+
+	o.connections = 4;
+	rbt_nodes_client(n, 0, &o);
+	play_rounds(n, NULL);
+}
+
 /* -------------------------------------------------------------- endpoints -- */
 
 /* False, with words: the servers are too old to do so. */
@@ -348,8 +358,11 @@ static void test_a_host_that_is_not_named_is_the_one_that_answers(void **state)
 static void test_a_slot_of_nobody_fails_by_itself(void **state)
 {
 	rbt_nodes *n = rbt_nodes_use(state);
+	rb_options o = rbt_options(0, 0);
 	size_t at = 0;
 
+	o.failover_ms = 1000;
+	rbt_nodes_client(n, 0, &o);
 	rbt_nodes_load(n, "k", KEYS, 2, LEN);
 	/* A key whose slot will be nobody's, and no other's. */
 	while (keys_in_slot(n, slot_of_key(n, at)) > 1)
@@ -368,7 +381,7 @@ static void test_a_slot_of_nobody_fails_by_itself(void **state)
 				want_nil(n->res, i);
 		want_covered(n);
 		/* A client that has not seen it before fares the same. */
-		rbt_nodes_client(n, 0, NULL);
+		rbt_nodes_client(n, 0, &o);
 	}
 }
 
@@ -386,6 +399,7 @@ int main(void)
 		RBT_NODES(test_a_group_in_a_pipeline_moves_as_a_whole),
 		RBT_NODES(test_redirects_keep_the_order_of_a_key),
 		RBT_NODES(test_redirects_keep_the_order_over_chunks),
+		RBT_NODES(test_redirects_keep_the_order_over_connections),
 		RBT_NODES(
 			test_a_host_that_is_not_named_is_the_one_that_answers),
 		RBT_NODES(test_a_slot_of_nobody_fails_by_itself),

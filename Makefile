@@ -46,6 +46,8 @@ V = 0
 FUZZ_SECONDS = 60
 FUZZ_JOBS = 2
 FUZZ_SEED = 0
+# How long make chaos goes on.
+CHAOS_SECONDS = 60
 # What percentage of lib/ the tests must reach.
 COVERAGE_LINES = 95
 COVERAGE_BRANCHES = 90
@@ -91,9 +93,10 @@ version := $(major).$(call version_of,MINOR).$(call version_of,PATCH)
 
 lib_src := $(wildcard lib/*.c)
 support_src := $(wildcard tests/support/*.c)
-suites := unit live fault torture
+suites := unit live fault torture chaos
 test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
 torture_src := $(filter-out $(test_src),$(wildcard tests/torture/*.c))
+chaos_src := $(filter-out $(test_src),$(wildcard tests/chaos/*.c))
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz_rest := $(filter-out $(fuzz_src),$(wildcard tests/fuzz/*.c))
 bench_main := $(wildcard tests/bench/demo.c tests/bench/bench.c)
@@ -103,7 +106,7 @@ formatted := $(wildcard $(header) lib/*.[ch] tests/*/*.[ch] examples/*.c)
 
 obj = $(patsubst %.c,$(out)/%.o,$1)
 objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(torture_src) \
-	$(bench_src) $(bench_main) $(fuzz_src) $(fuzz_rest))
+	$(chaos_src) $(bench_src) $(bench_main) $(fuzz_src) $(fuzz_rest))
 
 # The default variant is what gets installed, and stands directly in build/.
 lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
@@ -236,8 +239,9 @@ need-hiredis need-cmocka: need-%:
 
 # ----------------------------------------------------------------- checks --
 
-$(call obj,$(test_src) $(torture_src)): | need-cmocka
+$(call obj,$(test_src) $(torture_src) $(chaos_src)): | need-cmocka
 $(filter $(out)/tests/torture/%,$(tests)): $(call obj,$(torture_src))
+$(filter $(out)/tests/chaos/%,$(tests)): $(call obj,$(chaos_src))
 $(tests): %: %.o $(support_lib) $(static_lib)
 	$(call say,LINK,$@)
 	$(quiet)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
@@ -257,11 +261,15 @@ check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols,
 .PHONY: $(suites:%=check-%)
 $(suites:%=check-%): check-%: $(tests)
 	@tests/run.sh $(filter $(out)/tests/$*/%,$(tests))
-check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture
+check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture, -chaos
 .PHONY: torture
 torture: $(tests) ## every allocation and system call fails, in longer calls
 	@RBT_TORTURE=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \
 		tests/run.sh $(filter $(out)/tests/torture/%,$(tests))
+
+.PHONY: chaos
+chaos: $(out)/tests/chaos/test_chaos ## a cluster in a storm, for CHAOS_SECONDS
+	@RBT_CHAOS_SECONDS=$(CHAOS_SECONDS) $<
 
 # What has threads: of the test, or of the peer it talks to. For VARIANT=tsan.
 threaded := live/test_threads fault/test_duplex fault/test_late \

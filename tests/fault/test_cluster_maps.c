@@ -133,8 +133,7 @@ static void test_a_bad_map_ends_the_call(void **state)
 		assert_int_not_equal(rb_client_error(r->rb)[0], '\0');
 		want_no_values(r);
 		if (rbt_ring_look(r->ring).maps > 20)
-			fail_msg("%s was asked for %zu times",
-				 bad_maps[i].name,
+			fail_msg("%s was asked for %zu times", bad_maps[i].name,
 				 rbt_ring_look(r->ring).maps);
 		assert_int_equal(rbt_ring_look(r->ring).commands, 0);
 	}

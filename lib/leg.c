@@ -100,9 +100,11 @@ static bool set_up(rbi_leg *leg, size_t number)
 		leg->ctx = &f->client->ctx;
 		leg->lane = &f->client->lane;
 	}
-	rbi_dial_node(&leg->uri, name, sizeof(name));
-	leg->part = rbi_result_new(f->result->allocator, 0, 0,
-				   f->pool->fixed ? f->client->node : name);
+	if (f->pool->fixed)
+		rbi_print(name, sizeof(name), "%s", f->client->node);
+	else
+		rbi_dial_node(&leg->uri, name, sizeof(name));
+	leg->part = rbi_result_new(f->result->allocator, 0, 0, name);
 	return leg->part != NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "overlap.h"
 
 #include "alloc.h"
+#include "firstkey.h"
 
 /* FNV-1a. */
 static size_t hash(const char *data, size_t len)
@@ -58,16 +59,59 @@ static bool has_any(rb_slice *table, size_t cap, const rbi_cut *cut)
 	return false;
 }
 
+/* Whether a command has the key among its arguments. What is no key may look
+ * like it, which does no harm. */
+static bool mentions(const rb_command *c, const rb_slice *key)
+{
+	size_t i;
+
+	for (i = 1; i < (size_t)c->argc; i++) {
+		if (rbi_command_arglen(c, i) == key->len &&
+		    (key->len == 0 ||
+		     memcmp(c->argv[i], key->data, key->len) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Whether two commands are of the same key. One without a key is of none. */
+static bool same_key(const rb_command *one, const rb_command *two)
+{
+	rb_slice first;
+	rb_slice second;
+
+	return rbi_first_key(one, &first) && rbi_first_key(two, &second) &&
+	       (mentions(two, &first) || mentions(one, &second));
+}
+
+/* Of commands it is not known which of their arguments are keys, but for the
+ * first. */
+static bool commands_overlap(const rbi_cut *one, const rbi_cut *two)
+{
+	const rb_command *a = &one->batch->commands[one->first];
+	const rb_command *b = &two->batch->commands[two->first];
+	size_t i;
+	size_t k;
+
+	for (i = 0; i < one->count; i++) {
+		for (k = 0; k < two->count; k++) {
+			if (same_key(&a[i], &b[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
 bool rbi_overlap(const rb_allocator *a, const rbi_cut *one, const rbi_cut *two)
 {
 	size_t cap = 16;
 	rb_slice *table;
 	bool found;
 
-	/* Reads change nothing, and a key that was removed stays so. Commands
-	 * of any kind are not looked into. */
+	/* Reads change nothing, and a key that was removed stays so. Where all
+	 * commands go the same way, they are not looked into. */
 	if (one->batch->form == RBI_FORM_COMMANDS)
-		return true;
+		return !one->batch->clustered || commands_overlap(one, two);
 	if (one->batch->values == NULL)
 		return false;
 	while (cap < 2 * one->count)

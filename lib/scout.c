@@ -134,7 +134,7 @@ static bool is_early(const struct redisReply *reply)
 	rbi_route route;
 
 	if (!rbi_reply_is_error(reply))
-		return rbi_reply_count(reply) == 0;
+		return text.data == NULL && rbi_reply_count(reply) == 0;
 	route = rbi_route_error(text.data, text.len, false);
 	return route == RBI_ROUTE_LATER || route == RBI_ROUTE_AGAIN;
 }
@@ -152,7 +152,8 @@ static rbi_scout_state learn(rbi_scout *s, uint64_t now_us)
 	if (status != RB_OK) {
 		rbi_scout_state state;
 
-		s->early = s->early || is_early(s->ask.reply);
+		s->early = s->early ||
+			   (s->options->attempts > 1 && is_early(s->ask.reply));
 		state = fail_node(s, status, problem, now_us);
 
 		rbi_slotmap_fini(&fresh);

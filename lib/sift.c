@@ -103,7 +103,6 @@ static void see_to(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
 {
 	rbi_fate fate = { r->status, r->outcome, r->message };
 
-	rbi_print(e->words, sizeof(e->words), "%s", r->message);
 	if (e->elsewhere->take(e->elsewhere->arg, p, r, &fate, now_us)) {
 		rbi_parcel_clear(p);
 		return;
@@ -111,6 +110,7 @@ static void see_to(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
 	if (r->route != RBI_ROUTE_REDIRECT && r->route != RBI_ROUTE_ALONE &&
 	    r->route != RBI_ROUTE_AGAIN && rbi_recover_refused(e, p, r, now_us))
 		return;
+	rbi_print(e->words, sizeof(e->words), "%s", fate.message);
 	if (fate.message != r->message)
 		rbi_parcel_clear(p);
 	rbi_settle_parcel(e, p, &fate);
@@ -184,7 +184,8 @@ void rbi_sift_answered(rbi_engine *e, uint64_t now_us)
 	bool whole = is_whole(e, &r);
 
 	if (e->elsewhere == NULL || e->stopped || e->lane->nsent == 0 ||
-	    a->route >= RBI_ROUTE_STOP || (a->refused == 0 && !whole)) {
+	    a->route >= RBI_ROUTE_STOP ||
+	    (!whole && (a->refused == 0 || e->batch->transaction))) {
 		rbi_recover_answered(e, now_us);
 		return;
 	}

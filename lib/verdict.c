@@ -13,7 +13,7 @@ const char *rbi_verdict_words(const rbi_token *t)
 	return t->data;
 }
 
-/* Who knows no other node can neither go there nor choose the keys by it. */
+/* Who knows no other node cannot go there. */
 rbi_route rbi_verdict_text_route(const rbi_answer *a, const rbi_token *t,
 				 bool one_of_many)
 {
@@ -21,7 +21,7 @@ rbi_route rbi_verdict_text_route(const rbi_answer *a, const rbi_token *t,
 
 	if (a->batch->clustered)
 		return route;
-	if (route == RBI_ROUTE_REDIRECT || route == RBI_ROUTE_REGROUP)
+	if (route == RBI_ROUTE_REDIRECT)
 		return RBI_ROUTE_FAIL;
 	return route == RBI_ROUTE_ALONE ? RBI_ROUTE_AGAIN : route;
 }

@@ -137,6 +137,17 @@ static void settle(rbi_fleet *f, const rbi_waiting *w)
 	rbi_settle_parcel(e, &w->parcel, &w->fate);
 }
 
+/* What waits at i will never be sent, and where it was sent to before does not
+ * matter any more. */
+static void come_too_late(rbi_fleet *f, size_t i, const char *why)
+{
+	rbi_waiting w = rbi_again_take(&f->yard, i);
+
+	w.fate.status = RB_ERR_SKIPPED;
+	w.fate.message = why;
+	settle(f, &w);
+}
+
 void rbi_yard_collect(rbi_leg *leg)
 {
 	rbi_again *again = &leg->engine.again;
@@ -166,7 +177,6 @@ void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 		return;
 	while (i < f->yard.count) {
 		const rbi_parcel *p = &f->yard.items[i].parcel;
-		rbi_waiting w;
 
 		if (p->position > parcel->position ||
 		    !share_a_slot(p, parcel) ||
@@ -174,8 +184,8 @@ void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 			i++;
 			continue;
 		}
-		w = rbi_again_take(&f->yard, i);
-		settle(f, &w);
+		come_too_late(f, i,
+			      "a later write of the same key was applied");
 	}
 }
 
@@ -284,7 +294,7 @@ static verdict see_to(rbi_fleet *f, size_t i)
 	rbi_leg *leg;
 
 	if (rbi_yard_doubts(f, p->slots[0])) {
-		give_up(f, i, NULL);
+		come_too_late(f, i, "nobody knows what an earlier write did");
 		return GONE;
 	}
 	if (f->now_us < p->trip.resume_us || !is_next(f, p))

@@ -128,7 +128,9 @@ static void test_each_pair_is_applied_once_and_in_order(void **state)
 	static const char *keys[] = { "a", "b", "a", "{a}2", "b", "a" };
 	static const char *values[] = { "1", "2", "3", "4", "5", "6" };
 	rbt_ring_options ring = { .nodes = 1 };
-	rb_options o = rbt_options(0, 0);
+	/* One at a time: a chunk that is applied behind one that is refused
+	 * would come first. */
+	rb_options o = rbt_options(0, 1);
 
 	for (size_t chunk = 1; chunk <= 6; chunk++) {
 		rbt_round *r = use_plain(state, &ring);

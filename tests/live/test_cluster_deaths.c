@@ -172,37 +172,6 @@ static void test_writes_to_the_dead_are_not_sent(void **state)
 	want_others_read(n, dead);
 }
 
-static void test_commands_without_keys_avoid_the_dead(void **state)
-{
-	rbt_nodes *n = use_hasty(state);
-	bool dead[KEYS];
-	rbt_commands c;
-
-	rbt_nodes_load(n, "key:", 300, 1, LEN);
-	list_dead(n, dead);
-	want_status(n->rb, rbt_nodes_read(n, NULL), RB_OK);
-	rbt_cluster_kill(n->cluster, DEAD);
-	rbt_commands_init(&c);
-	for (size_t i = 0; i < 300; i++)
-		if (i % 10 == 0)
-			rbt_commands_add(&c, "PING");
-		else
-			rbt_commands_add(&c, "STRLEN %s", n->keys.keys[i]);
-	rbt_nodes_drop(n);
-	want_status(n->rb,
-		    rb_pipeline_chunked(n->rb, c.list, c.n, NULL, &n->res),
-		    RB_ERR_PARTIAL);
-	rbt_commands_fini(&c);
-	for (size_t i = 0; i < 300; i++)
-		if (i % 10 == 0)
-			want_reply(n->res, i, "+PONG");
-		else if (dead[i])
-			want_lost(n, i);
-		else
-			want_reply(n->res, i, ":50");
-	want_covered(n);
-}
-
 static void test_a_node_that_came_back_is_dialled_anew(void **state)
 {
 	rbt_nodes *n = use_hasty(state);
@@ -448,7 +417,6 @@ int main(void)
 		RBT_NODES(test_a_dead_node_takes_only_its_own_with_it),
 		RBT_NODES(test_a_deadline_does_not_change_that),
 		RBT_NODES(test_writes_to_the_dead_are_not_sent),
-		RBT_NODES(test_commands_without_keys_avoid_the_dead),
 		RBT_NODES(test_a_node_that_came_back_is_dialled_anew),
 		RBT_NODES(test_without_any_node_nothing_is_nil),
 		RBT_NODES(test_a_node_that_dies_amid_reads_loses_what_is_left),

@@ -229,7 +229,6 @@ static void *run(void *arg)
 		s->why[0] = '\0';
 	pthread_mutex_lock(&s->mutex);
 	s->over = true;
-	pthread_cond_broadcast(&s->changed);
 	/* Nodes die with the thread that has started them. */
 	while (!s->leave)
 		pthread_cond_wait(&s->changed, &s->mutex);
@@ -265,15 +264,26 @@ storm_sums storm_look(storm *s)
 	return sums;
 }
 
-bool storm_end(storm *s, const char **why)
+void storm_stop(storm *s)
 {
 	pthread_mutex_lock(&s->mutex);
 	s->stop = true;
-	while (!s->over)
-		pthread_cond_wait(&s->changed, &s->mutex);
 	pthread_mutex_unlock(&s->mutex);
-	*why = s->why;
-	return s->why[0] == '\0';
+}
+
+bool storm_is_over(storm *s)
+{
+	bool over;
+
+	pthread_mutex_lock(&s->mutex);
+	over = s->over;
+	pthread_mutex_unlock(&s->mutex);
+	return over;
+}
+
+const char *storm_why(const storm *s)
+{
+	return s->why;
 }
 
 void storm_free(storm *s)

@@ -34,10 +34,12 @@ storm *storm_begin(rbt_cluster *c, const ledger *l, unsigned calm_ms);
 /* Of now, from any thread. */
 storm_sums storm_look(storm *s);
 
-/* Ends it: what has begun comes to its end, so that the cluster is whole. False,
- * with *why: it did not go as it should. The nodes that were restarted live until
- * storm_free(). */
-bool storm_end(storm *s, const char **why);
+/* Lets what has begun come to its end, so that the cluster is whole. */
+void storm_stop(storm *s);
+bool storm_is_over(storm *s);
+/* Once it is: "", or what did not go as it should. */
+const char *storm_why(const storm *s);
+/* The nodes that were restarted live until then. */
 void storm_free(storm *s);
 
 #endif

@@ -130,8 +130,8 @@ static rb_status prepare(rb_client *client, const rb_options *o,
 	e->wake = &client->wake;
 	e->elsewhere = NULL;
 	e->common_pace = NULL;
-	e->may_regroup = batch->form == RBI_FORM_GATHER &&
-			 batch->fixed.data == NULL;
+	e->may_regroup =
+		batch->form == RBI_FORM_GATHER && batch->fixed.data == NULL;
 	e->seed = rbi_clock_now(client->clock) ^ (uintptr_t)client;
 	return rbi_client_take(client, o, e->deadline_us, transport);
 }

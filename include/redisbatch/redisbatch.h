@@ -150,7 +150,8 @@ typedef struct rb_slice {
 typedef struct rb_chunk rb_chunk;
 struct rb_chunk {
 	/* The entries first .. first + count - 1 when entries is NULL,
-	 * otherwise the count entries whose numbers are listed there. */
+	 * otherwise the count entries whose numbers are listed there, of which
+	 * first is one: in a cluster, and with several connections. */
 	size_t first;
 	size_t count;
 	const size_t *entries;
@@ -222,7 +223,7 @@ typedef struct rb_stats {
 	 * parts. */
 	uint64_t retries;
 	uint64_t splits;
-	/* Always 0 in this release. */
+	/* How often a node of a cluster sent some commands to another one. */
 	uint64_t redirects;
 	/* Connections that took the place of one that was lost. */
 	uint64_t reconnects;
@@ -433,6 +434,7 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  *
  *	redis://[[user]:password@]host[:port][/db]
  *	unix://[[user]:password@]/path[?db=n]
+ *	redis+cluster://[[user]:password@]host[:port][,host[:port]...][/db]
  *
  * Port 6379 and database 0 where none is given; IPv6 addresses in brackets;
  * user, password and path are percent-decoded. A password without a user
@@ -443,9 +445,14 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  * loses it, and the first call after that. The password is wiped when the client is freed, and
  * stands in no error text.
  *
+ * The hosts of a cluster are those who are asked for its nodes, in turn. Every
+ * verb works on a cluster: keys go to the nodes that serve their slots, a
+ * command for each slot, and redirects are followed. docs/cluster.md says what
+ * is promised there.
+ *
  * RB_ERR_INVALID: out or uri is NULL, the URI is not usable (rb_uri_problem()
  * says why), or an option is bad. RB_ERR_UNSUPPORTED: a scheme known but not
- * built in (rediss, redis+cluster). RB_ERR_NOMEM.
+ * built in (rediss, rediss+cluster). RB_ERR_NOMEM.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_open(rb_client **out, const char *uri,
 					      const rb_options *defaults);
@@ -457,8 +464,8 @@ RB_API RB_MUST_CHECK rb_status rb_client_open(rb_client **out, const char *uri,
 RB_API const char *rb_uri_problem(const char *uri);
 
 /*
- * Connects now, unless connected. For a wrapped context: checks that it can
- * be used. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED, RB_ERR_NOMEM; for
+ * Connects now, unless connected; for a cluster, finds out its nodes. For a
+ * wrapped context: checks that it can be used. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED, RB_ERR_NOMEM; for
  * a wrapped context RB_ERR_INVALID or RB_ERR_BUSY.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_connect(rb_client *client);
@@ -550,7 +557,8 @@ rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
  * were applied and some were not.
  *
  * Chunks are applied in order, each by itself: a batch is not atomic, and
- * other clients may see it half done. Values of 16 KiB and more are sent from
+ * other clients may see it half done. In a cluster a chunk is not atomic
+ * either, and what has an order are the writes to a slot. Values of 16 KiB and more are sent from
  * where they lie.
  *
  * Bad arguments (RB_ERR_INVALID) and values above max_value_bytes
@@ -660,6 +668,9 @@ RB_API RB_MUST_CHECK rb_status rb_pipeline_chunked(rb_client *client,
  *
  * If the caller had left the connection inside MULTI, the server refuses ours:
  * RB_ERR_SERVER with RB_UNKNOWN.
+ *
+ * In a cluster all keys must be of one slot: RB_ERR_INVALID, with nothing sent,
+ * when the first keys of two commands are not.
  */
 RB_API RB_MUST_CHECK rb_status rb_transaction(rb_client *client,
 					      const rb_command *commands,
@@ -837,8 +848,9 @@ RB_API size_t rb_result_failed(const rb_result *res);
 RB_API size_t rb_result_chunks(const rb_result *res);
 
 /*
- * The report of chunk i, owned by the result; NULL: out of range. Chunks come
- * in the order of their entries, and each entry is in one of them.
+ * The report of chunk i, owned by the result; NULL: out of range. Each entry is
+ * in one of them. They come in the order of their entries; where they list their
+ * entries, in the order in which it was known how they fared.
  */
 RB_API const rb_chunk *rb_result_chunk(const rb_result *res, size_t i);
 

@@ -124,7 +124,7 @@ static rb_status array_delivered(rbi_feed *feed, const rbi_parcel *parcel,
 
 static void loose_rest(rbi_array_feed *f, const char *message)
 {
-	rbi_parcel p;
+	rbi_parcel p = { .numbers = NULL };
 	rb_chunk *chunk;
 
 	if (f->next < f->batch->n && all_the_rest(f, &p) == RB_OK) {

@@ -58,6 +58,7 @@ static void test_a_played_node_does_what_nodes_do(void **state)
 	rbt_ring *ring = rbt_ring_start(&o);
 	redisContext *ctx;
 	char words[64], got[64];
+	void *last = NULL;
 
 	(void)state;
 	assert_non_null(ring);
@@ -72,6 +73,8 @@ static void test_a_played_node_does_what_nodes_do(void **state)
 	assert_int_equal(redisAppendCommand(ctx, "ASKING"), REDIS_OK);
 	want_said(ctx, "SET foo 1", "OK"); /* of ASKING */
 	want_said(ctx, "SET b 2", "OK");   /* of SET foo */
+	assert_int_equal(redisGetReply(ctx, &last), REDIS_OK);
+	freeReplyObject(last);
 	redisFree(ctx);
 	rbt_ring_written(ring, got, sizeof(got));
 	assert_string_equal(got, "foo=1 b=2 ");

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static void accept_line(rbt_ring *ring, size_t node)
 	struct timeval patience = { SEND_S, 0 };
 	size_t i = 0;
 	int fd = accept(ring->listeners[node], NULL, NULL);
+	int on = 1;
 
 	while (i < RBT_RING_LINES && ring->lines[i].fd >= 0)
 		i++;
@@ -63,6 +65,7 @@ static void accept_line(rbt_ring *ring, size_t node)
 		return;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	rbt_ring_lock(ring);
 	ring->lines[i].number = ring->counts.connections[node]++;
 	rbt_ring_unlock(ring);

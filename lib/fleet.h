@@ -2,7 +2,7 @@
  * A call over several connections: to the nodes of a cluster, or several to
  * one server. All of them are driven from one poll loop.
  *
- * What the feed gives out is sorted by who serves it (load), given to the legs
+ * What the feed gives out is sorted by who serves it (sorted), given to the legs
  * (share), and comes back to the feed as it is reported. What a node refuses
  * goes where it sends it (detour), by way of a place to wait in (yard). When
  * the map of the cluster proves to be out of date, it is asked for (scout),

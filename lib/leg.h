@@ -21,8 +21,8 @@
 #include "client.h"
 #include "dial.h"
 #include "engine.h"
-#include "load.h"
 #include "pool.h"
+#include "sorted.h"
 
 typedef struct rbi_fleet rbi_fleet;
 
@@ -36,7 +36,7 @@ typedef enum rbi_leg_state {
 
 /* Entries first .. first + count - 1 of a load. */
 typedef struct rbi_span {
-	const rbi_load *load;
+	const rbi_sorted *load;
 	size_t first;
 	size_t count;
 } rbi_span;
@@ -97,7 +97,7 @@ struct rbi_fleet {
 	rbi_leg **legs;
 	size_t nlegs;
 	size_t connections; /* to each node */
-	rbi_load **loads;
+	rbi_sorted **loads;
 	size_t nloads;
 	rbi_again yard;	  /* chunks that wait for somewhere to go */
 	rbi_order *order; /* NULL: reads, which need none */

@@ -54,7 +54,7 @@ static rbi_parcel as_parcel(const rbi_span *span, size_t count)
 			      .first = span->first,
 			      .count = count };
 
-	return rbi_load_parcel(span->load, &cut);
+	return rbi_sorted_parcel(span->load, &cut);
 }
 
 /* Makes room for the report of the first n entries besides that of the rest. */

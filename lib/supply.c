@@ -26,14 +26,14 @@ static rbi_bounds load_bounds(const rbi_fleet *f)
 	return bounds;
 }
 
-static rbi_load *make_load(rbi_fleet *f, const rbi_parcel *p)
+static rbi_sorted *make_load(rbi_fleet *f, const rbi_parcel *p)
 {
 	const rb_allocator *a = f->client->allocator;
 	/* The reports of an array name entries by their numbers. */
 	rbi_slabs *keep = f->inner->recycles ? NULL : &f->result->notes;
-	rbi_load **loads =
+	rbi_sorted **loads =
 		rbi_alloc_array(a, f->loads, f->nloads + 1, sizeof(*loads));
-	rbi_load *l;
+	rbi_sorted *l;
 
 	if (loads == NULL)
 		return NULL;
@@ -41,8 +41,8 @@ static rbi_load *make_load(rbi_fleet *f, const rbi_parcel *p)
 	l = rbi_alloc(a, sizeof(*l));
 	if (l == NULL)
 		return NULL;
-	if (rbi_load_make(l, a, p, rbi_pool_ranks(f->pool, f->connections),
-			  f->grouped, keep) != RB_OK) {
+	if (rbi_sorted_make(l, a, p, rbi_pool_ranks(f->pool, f->connections),
+			    f->grouped, keep) != RB_OK) {
 		rbi_free(a, l);
 		return NULL;
 	}
@@ -54,9 +54,9 @@ static rbi_load *make_load(rbi_fleet *f, const rbi_parcel *p)
 void rbi_supply_drop(rbi_fleet *f)
 {
 	while (f->nloads > 0) {
-		rbi_load *l = f->loads[--f->nloads];
+		rbi_sorted *l = f->loads[--f->nloads];
 
-		rbi_load_fini(l);
+		rbi_sorted_fini(l);
 		rbi_free(f->client->allocator, l);
 	}
 }
@@ -71,7 +71,7 @@ void rbi_supply_strand(rbi_fleet *f, const rbi_parcel *p)
 
 void rbi_supply_take(rbi_fleet *f, const rbi_parcel *p)
 {
-	rbi_load *l = make_load(f, p);
+	rbi_sorted *l = make_load(f, p);
 	rbi_parcel rest;
 	rbi_span span;
 
@@ -85,9 +85,9 @@ void rbi_supply_take(rbi_fleet *f, const rbi_parcel *p)
 	if (rbi_share_out(f, &span))
 		return;
 	rbi_fleet_stop(f, RB_ERR_NOMEM, "out of memory");
-	rest = rbi_load_parcel(l, &(rbi_cut){ .batch = &l->batch,
-					      .first = span.first,
-					      .count = span.count });
+	rest = rbi_sorted_parcel(l, &(rbi_cut){ .batch = &l->batch,
+						.first = span.first,
+						.count = span.count });
 	f->left -= span.count;
 	rbi_supply_strand(f, &rest);
 }

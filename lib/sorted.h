@@ -10,16 +10,16 @@
  * It is a counting sort in two passes, since one of 16,384 counters misses the
  * cache at each entry, and a comparing one costs half of what grouping gains.
  */
-#ifndef RBI_LOAD_H
-#define RBI_LOAD_H
+#ifndef RBI_SORTED_H
+#define RBI_SORTED_H
 
 #include "feed.h"
 #include "keyslot.h"
 
 /* The arrays that a load may have to make anew. */
-#define RBI_LOAD_ARRAYS 10
+#define RBI_SORTED_ARRAYS 10
 
-typedef struct rbi_load {
+typedef struct rbi_sorted {
 	const rb_allocator *allocator;
 	rbi_batch batch; /* the entries, sorted */
 	rbi_entry *entries;
@@ -28,21 +28,21 @@ typedef struct rbi_load {
 	size_t n;
 	size_t position; /* of the first among all */
 	size_t tag;
-	void *arrays[RBI_LOAD_ARRAYS]; /* what is to be freed */
+	void *arrays[RBI_SORTED_ARRAYS]; /* what is to be freed */
 	size_t narrays;
-} rbi_load;
+} rbi_sorted;
 
 /*
  * Sorts the entries of a parcel by the ranks of their slots. grouped: commands
  * may have keys of one slot only. keep: where the numbers shall live; NULL: as
  * long as the load. RB_ERR_NOMEM: nothing is to be freed.
  */
-rb_status rbi_load_make(rbi_load *l, const rb_allocator *a, const rbi_parcel *p,
-			const uint16_t *ranks, bool grouped,
-			rbi_slabs *keep) RBI_MUST_CHECK;
-void rbi_load_fini(rbi_load *l);
+rb_status rbi_sorted_make(rbi_sorted *l, const rb_allocator *a,
+			  const rbi_parcel *p, const uint16_t *ranks,
+			  bool grouped, rbi_slabs *keep) RBI_MUST_CHECK;
+void rbi_sorted_fini(rbi_sorted *l);
 
 /* A cut of its batch, as a parcel that was never sent. */
-rbi_parcel rbi_load_parcel(const rbi_load *l, const rbi_cut *cut);
+rbi_parcel rbi_sorted_parcel(const rbi_sorted *l, const rbi_cut *cut);
 
 #endif

@@ -1,4 +1,4 @@
-#include "load.h"
+#include "sorted.h"
 
 #include "alloc.h"
 #include "firstkey.h"
@@ -6,7 +6,7 @@
 /* ---------------------------------------------------------------- memory -- */
 
 /* n members of size bytes, which live as long as the load. */
-static void *take(rbi_load *l, size_t n, size_t size)
+static void *take(rbi_sorted *l, size_t n, size_t size)
 {
 	void *array = rbi_alloc_array(l->allocator, NULL, n, size);
 
@@ -15,7 +15,7 @@ static void *take(rbi_load *l, size_t n, size_t size)
 	return array;
 }
 
-void rbi_load_fini(rbi_load *l)
+void rbi_sorted_fini(rbi_sorted *l)
 {
 	while (l->narrays > 0)
 		rbi_free(l->allocator, l->arrays[--l->narrays]);
@@ -38,7 +38,7 @@ static uint16_t slot_of_unit(const rb_command *c, size_t n, uint16_t otherwise)
 
 /* One without a key goes where the one before it went, or else the first with
  * one will go: anybody may answer. */
-static void find_command_slots(rbi_load *l)
+static void find_command_slots(rbi_sorted *l)
 {
 	uint16_t slot = slot_of_unit(l->batch.commands, l->n, 0);
 	size_t i = 0;
@@ -53,7 +53,7 @@ static void find_command_slots(rbi_load *l)
 	}
 }
 
-static void find_slots(rbi_load *l)
+static void find_slots(rbi_sorted *l)
 {
 	const rbi_batch *b = &l->batch;
 	bool one = b->fixed.data != NULL;
@@ -75,7 +75,7 @@ static void find_slots(rbi_load *l)
 #define DIGIT_BITS 7
 #define DIGITS (1u << DIGIT_BITS)
 
-static bool is_sorted(const rbi_load *l, const uint16_t *ranks)
+static bool is_sorted(const rbi_sorted *l, const uint16_t *ranks)
 {
 	size_t i;
 
@@ -87,7 +87,7 @@ static bool is_sorted(const rbi_load *l, const uint16_t *ranks)
 }
 
 /* Where the entries of each digit begin. */
-static void count_digits(const rbi_load *l, const uint16_t *ranks,
+static void count_digits(const rbi_sorted *l, const uint16_t *ranks,
 			 size_t low[DIGITS], size_t high[DIGITS])
 {
 	size_t below[2] = { 0, 0 };
@@ -112,7 +112,7 @@ static void count_digits(const rbi_load *l, const uint16_t *ranks,
 	}
 }
 
-static size_t *take_numbers(rbi_load *l, rbi_slabs *keep)
+static size_t *take_numbers(rbi_sorted *l, rbi_slabs *keep)
 {
 	if (keep == NULL)
 		return take(l, l->n, sizeof(*l->numbers));
@@ -122,7 +122,7 @@ static size_t *take_numbers(rbi_load *l, rbi_slabs *keep)
 }
 
 /* They are in order as they came. */
-static rb_status number(rbi_load *l, rbi_slabs *keep)
+static rb_status number(rbi_sorted *l, rbi_slabs *keep)
 {
 	size_t i;
 
@@ -135,7 +135,7 @@ static rb_status number(rbi_load *l, rbi_slabs *keep)
 }
 
 /* l->numbers: which entry stands where. */
-static rb_status sort(rbi_load *l, const uint16_t *ranks, rbi_slabs *keep)
+static rb_status sort(rbi_sorted *l, const uint16_t *ranks, rbi_slabs *keep)
 {
 	size_t low[DIGITS];
 	size_t high[DIGITS];
@@ -161,7 +161,7 @@ static rb_status sort(rbi_load *l, const uint16_t *ranks, rbi_slabs *keep)
 
 /* ------------------------------------------------------------- reordered -- */
 
-static bool move_slots(rbi_load *l)
+static bool move_slots(rbi_sorted *l)
 {
 	uint16_t *slots = take(l, l->n, sizeof(*slots));
 	size_t i;
@@ -172,7 +172,7 @@ static bool move_slots(rbi_load *l)
 	return slots != NULL;
 }
 
-static bool move_commands(rbi_load *l)
+static bool move_commands(rbi_sorted *l)
 {
 	rb_command *commands = take(l, l->n, sizeof(*commands));
 	size_t i;
@@ -183,7 +183,7 @@ static bool move_commands(rbi_load *l)
 	return commands != NULL;
 }
 
-static bool move_strings(rbi_load *l, const char ***strings,
+static bool move_strings(rbi_sorted *l, const char ***strings,
 			 const size_t **lens)
 {
 	const char **moved = take(l, l->n, sizeof(*moved));
@@ -203,7 +203,7 @@ static bool move_strings(rbi_load *l, const char ***strings,
 	return true;
 }
 
-static bool move_sizes(rbi_load *l)
+static bool move_sizes(rbi_sorted *l)
 {
 	size_t *sizes = take(l, l->n, sizeof(*sizes));
 	size_t i;
@@ -214,7 +214,7 @@ static bool move_sizes(rbi_load *l)
 	return sizes != NULL;
 }
 
-static bool move_entries(rbi_load *l)
+static bool move_entries(rbi_sorted *l)
 {
 	rbi_batch *b = &l->batch;
 
@@ -254,7 +254,7 @@ static rbi_batch batch_of(const rbi_cut *cut)
 	return b;
 }
 
-static rb_status make(rbi_load *l, const uint16_t *ranks, rbi_slabs *keep)
+static rb_status make(rbi_sorted *l, const uint16_t *ranks, rbi_slabs *keep)
 {
 	size_t i;
 
@@ -271,8 +271,9 @@ static rb_status make(rbi_load *l, const uint16_t *ranks, rbi_slabs *keep)
 	return RB_OK;
 }
 
-rb_status rbi_load_make(rbi_load *l, const rb_allocator *a, const rbi_parcel *p,
-			const uint16_t *ranks, bool grouped, rbi_slabs *keep)
+rb_status rbi_sorted_make(rbi_sorted *l, const rb_allocator *a,
+			  const rbi_parcel *p, const uint16_t *ranks,
+			  bool grouped, rbi_slabs *keep)
 {
 	rb_status status;
 
@@ -285,7 +286,7 @@ rb_status rbi_load_make(rbi_load *l, const rb_allocator *a, const rbi_parcel *p,
 	l->tag = p->tag;
 	status = make(l, ranks, keep);
 	if (status != RB_OK) {
-		rbi_load_fini(l);
+		rbi_sorted_fini(l);
 		return status;
 	}
 	if (grouped)
@@ -293,7 +294,7 @@ rb_status rbi_load_make(rbi_load *l, const rb_allocator *a, const rbi_parcel *p,
 	return RB_OK;
 }
 
-rbi_parcel rbi_load_parcel(const rbi_load *l, const rbi_cut *cut)
+rbi_parcel rbi_sorted_parcel(const rbi_sorted *l, const rbi_cut *cut)
 {
 	rbi_parcel p;
 

@@ -276,8 +276,9 @@ static void give_up(rbi_fleet *f, size_t i, const rbi_leg *leg)
 {
 	rbi_waiting w = rbi_again_take(&f->yard, i);
 
-	/* What was sent has words of its own. */
-	if (w.parcel.attempts == 0 && leg != NULL) {
+	/* What was lost has words of its own; by whom it was sent here does
+	 * not matter any more. */
+	if (w.parcel.attempts == 0 || w.fate.status == RB_ERR_SERVER) {
 		w.fate.status =
 			leg->engine.over ? RB_ERR_SKIPPED : RB_ERR_CONNECT;
 		w.fate.message =

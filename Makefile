@@ -92,8 +92,9 @@ version := $(major).$(call version_of,MINOR).$(call version_of,PATCH)
 # -------------------------------------------------------------- sources --
 
 lib_src := $(wildcard lib/*.c)
+tool_src := $(wildcard src/*.c)
 support_src := $(wildcard tests/support/*.c)
-suites := unit live fault torture chaos
+suites := unit live fault torture chaos tool
 test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
 torture_src := $(filter-out $(test_src),$(wildcard tests/torture/*.c))
 chaos_src := $(filter-out $(test_src),$(wildcard tests/chaos/*.c))
@@ -102,15 +103,18 @@ fuzz_rest := $(filter-out $(fuzz_src),$(wildcard tests/fuzz/*.c))
 bench_main := $(wildcard tests/bench/demo.c tests/bench/bench.c)
 bench_src := $(filter-out $(bench_main),$(wildcard tests/bench/*.c))
 examples := $(wildcard examples/*.c)
-formatted := $(wildcard $(header) lib/*.[ch] tests/*/*.[ch] examples/*.c)
+formatted := $(wildcard $(header) lib/*.[ch] src/*.[ch] tests/*/*.[ch] \
+	examples/*.c)
 
 obj = $(patsubst %.c,$(out)/%.o,$1)
-objects := $(call obj,$(lib_src) $(support_src) $(test_src) $(torture_src) \
+objects := $(call obj,$(lib_src) $(tool_src) $(support_src) $(test_src) \
+	$(torture_src) \
 	$(chaos_src) $(bench_src) $(bench_main) $(fuzz_src) $(fuzz_rest))
 
 # The default variant is what gets installed, and stands directly in build/.
 lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
 static_lib := $(lib_dir)/libredisbatch.a
+tool := $(lib_dir)/redisbatch
 support_lib := $(out)/libsupport.a
 tests := $(test_src:%.c=$(out)/%)
 replays := $(fuzz_src:%.c=$(out)/%)
@@ -152,18 +156,23 @@ hiredis_flags := $(call system_dirs,$(hiredis_dirs)) \
 hiredis_libs := $(call pkg,--libs hiredis)
 cmocka_flags := $(call system_dirs,$(call pkg,--cflags-only-I cmocka))
 cmocka_libs := $(call pkg,--libs cmocka)
+json_flags := $(call system_dirs,$(call pkg,--cflags-only-I jansson))
+json_libs := $(call pkg,--libs jansson)
 endif
 
 warnings = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla
 compile = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude $(includes) \
-	$(hiredis_flags) $(CPPFLAGS) -fPIC -fvisibility=hidden $(warnings) \
+	$(hiredis_flags) $(defines) $(CPPFLAGS) -fPIC -fvisibility=hidden $(warnings) \
 	$(variant_$(VARIANT)) $(CFLAGS) -MMD -MP
 link = $(CC) $(variant_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
 program_libs = $(hiredis_libs) $(call runpath,$(hiredis_libs)) -lpthread
 
 # Private, or it would reach the library's objects too: they are prerequisites.
 $(out)/tests/%: private includes = -Ilib -Itests/support $(cmocka_flags)
+$(out)/tests/tool/%: private includes = -Isrc -Itests/support $(cmocka_flags)
+$(out)/src/%: private includes = $(json_flags)
+$(out)/tests/support/spawn.o: private defines = -DRBT_TOOL_PATH='"$(tool)"'
 
 gcov = $(if $(findstring clang,$(CC)),llvm-cov gcov,gcov)
 
@@ -176,7 +185,7 @@ say = $(if $(quiet),@printf '  %-7s %s\n' '$1' '$2')
 # ------------------------------------------------------------ the library --
 
 .PHONY: all help
-all: $(static_lib) ## the library and redisbatch.pc (the default)
+all: $(static_lib) $(tool) ## the library, the tool and redisbatch.pc (the default)
 ifeq ($(VARIANT),release)
 all: $(shared_lib) build/redisbatch.pc
 endif
@@ -218,6 +227,11 @@ $(shared_lib): build/$(so_file)
 	$(quiet)ln -sf $(so_file) build/$(so_name)
 	$(quiet)ln -sf $(so_name) $@
 
+# The tool carries the library in it, and runs from anywhere.
+$(tool): $(call obj,$(tool_src)) $(static_lib)
+	$(call say,LINK,$@)
+	$(quiet)$(link) -o $@ $^ $(json_libs) $(program_libs)
+
 # Folders below the prefix are written as such, so that pkg-config can move
 # them. Where hiredis is no system package, its users need its folder too.
 below = $(patsubst $(prefix)/%,$${prefix}/%,$1)
@@ -232,20 +246,23 @@ build/redisbatch.pc: redisbatch.pc.in $(header) FORCE
 	$(quiet)rm -f $@
 	$(quiet)$(make_pc) >$@
 
-.PHONY: need-hiredis need-cmocka FORCE
-need-hiredis need-cmocka: need-%:
+.PHONY: need-hiredis need-cmocka need-jansson FORCE
+need-hiredis need-cmocka need-jansson: need-%:
 	@$(PKG_CONFIG) --exists $* || \
 		{ echo '$* was not found by $(PKG_CONFIG); try: make deps' >&2; exit 1; }
 
 # ----------------------------------------------------------------- checks --
 
+$(call obj,$(tool_src)): | need-jansson
 $(call obj,$(test_src) $(torture_src) $(chaos_src)): | need-cmocka
+$(filter $(out)/tests/tool/%,$(tests)): $(filter-out %/main.o,\
+	$(call obj,$(tool_src))) | $(tool)
 $(filter $(out)/tests/torture/%,$(tests)): $(call obj,$(torture_src))
 $(filter $(out)/tests/chaos/%,$(tests)): $(call obj,$(chaos_src))
 $(tests): %: %.o $(support_lib) $(static_lib)
 	$(call say,LINK,$@)
 	$(quiet)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
-		$(cmocka_libs) $(program_libs)
+		$(cmocka_libs) $(json_libs) $(program_libs)
 
 static_checks := layers symbols header examples
 .PHONY: tests check check-layers check-symbols check-header check-examples
@@ -261,7 +278,7 @@ check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols,
 .PHONY: $(suites:%=check-%)
 $(suites:%=check-%): check-%: $(tests)
 	@tests/run.sh $(filter $(out)/tests/$*/%,$(tests))
-check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture, -chaos
+check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture, -chaos, -tool
 .PHONY: torture
 torture: $(tests) ## every allocation and system call fails, in longer calls
 	@RBT_TORTURE=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \

@@ -35,6 +35,7 @@ missing() {
 	have "${PKG_CONFIG:-pkg-config}" || echo pkg-config
 	have_module hiredis || echo hiredis
 	have_module cmocka || echo cmocka
+	have_module jansson || echo jansson
 	have_server || echo server
 }
 
@@ -110,6 +111,7 @@ with_apt() {
 		apt-get install -y --no-install-recommends \
 		$(packages cc 'gcc libc6-dev' c++ g++ pkg-config pkg-config \
 			hiredis libhiredis-dev cmocka libcmocka-dev \
+			jansson libjansson-dev \
 			server "$server")
 	release_services
 }
@@ -123,6 +125,7 @@ with_dnf() {
 	as_root dnf install -y --setopt=install_weak_deps=False \
 		$(packages cc gcc c++ gcc-c++ pkg-config pkgconf-pkg-config \
 			hiredis hiredis-devel cmocka libcmocka-devel \
+			jansson jansson-devel \
 			server "$server")
 }
 
@@ -136,6 +139,7 @@ with_apk() {
 	as_root apk add --no-cache \
 		$(packages cc build-base c++ build-base pkg-config pkgconf \
 			hiredis hiredis-dev cmocka cmocka-dev \
+			jansson jansson-dev \
 			server "$server")
 }
 
@@ -146,7 +150,7 @@ with_brew() {
 	fi
 	# shellcheck disable=SC2046
 	run brew install $(packages pkg-config pkg-config hiredis hiredis \
-		cmocka cmocka server redis)
+		cmocka cmocka jansson jansson server redis)
 }
 
 by_hand() {

@@ -40,6 +40,10 @@ args_group report_group(report *r);
  * the --failed file. EXITS_LOCAL if it cannot be made. */
 exits report_begin(report *r, char delimiter);
 
+/* The summary tells found and missing apart, not only how many were answered:
+ * for reads. */
+void report_tells_missing(report *r);
+
 /* How many entries there are, and how many bytes of input, if known: for the
  * bar and the time left. 0: not known. */
 void report_expect(report *r, uint64_t nentries, uint64_t nbytes);

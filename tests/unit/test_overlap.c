@@ -176,6 +176,102 @@ static void test_commands_of_any_kind_always_overlap(void **state)
 	assert_true(overlap(&b, 0, 1, 3, 1));
 }
 
+/* ---------------------------------------------- commands in a cluster -- */
+
+/* Commands of which each may go another way than the others. */
+static rbi_batch clustered(const rb_command *commands, size_t n)
+{
+	rbi_batch b = {
+		.form = RBI_FORM_COMMANDS,
+		.clustered = true,
+		.commands = commands,
+		.n = n,
+	};
+
+	return b;
+}
+
+#define WORDS(...)          \
+	(const char *[])    \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define COMMAND(n, ...)                                 \
+	{                                               \
+		.argc = (n), .argv = WORDS(__VA_ARGS__) \
+	}
+
+static void test_in_a_cluster_commands_are_compared_by_their_keys(void **state)
+{
+	const rb_command set = COMMAND(3, "SET", "a", "1");
+	const struct {
+		rb_command other;
+		bool overlaps;
+	} rows[] = {
+		{ COMMAND(2, "INCR", "a"), true },
+		{ COMMAND(2, "INCR", "b"), false },
+		{ COMMAND(2, "INCR", "aa"), false },
+		{ COMMAND(3, "RENAME", "b", "a"), true },
+		{ COMMAND(4, "EVAL", "a", "1", "b"), true },
+		{ COMMAND(4, "EVAL", "return", "1", "a"), true },
+		/* What is no key may look like one. */
+		{ COMMAND(3, "SET", "b", "a"), true },
+		/* A value of the first is a key of the second. */
+		{ COMMAND(2, "INCR", "1"), true },
+		{ COMMAND(1, "PING"), false },
+		{ COMMAND(2, "ECHO", "a"), false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rows); i++) {
+		rb_command two[] = { set, rows[i].other };
+		rbi_batch b = clustered(two, 2);
+
+		assert_int_equal(overlap(&b, 0, 1, 1, 1), rows[i].overlaps);
+	}
+}
+
+static void test_each_command_is_compared_with_each_other(void **state)
+{
+	size_t i;
+	size_t k;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		for (k = 3; k < 6; k++) {
+			rb_command six[] = {
+				COMMAND(2, "INCR", "a"),
+				COMMAND(2, "INCR", "b"),
+				COMMAND(2, "INCR", "c"),
+				COMMAND(2, "INCR", "d"),
+				COMMAND(2, "INCR", "e"),
+				COMMAND(2, "INCR", "f"),
+			};
+			rbi_batch b = clustered(six, 6);
+
+			assert_false(overlap(&b, 0, 3, 3, 3));
+			six[k].argv = six[i].argv;
+			assert_true(overlap(&b, 0, 3, 3, 3));
+			assert_int_equal(overlap(&b, 0, 2, 3, 3), i < 2);
+		}
+	}
+}
+
+static void test_an_empty_key_of_a_command_is_one_as_well(void **state)
+{
+	const rb_command two[] = { COMMAND(2, "INCR", ""),
+				   COMMAND(3, "SET", "", "1") };
+	const rb_command other[] = { COMMAND(2, "INCR", ""),
+				     COMMAND(2, "INCR", "a") };
+	rbi_batch same = clustered(two, 2);
+	rbi_batch differs = clustered(other, 2);
+
+	(void)state;
+	assert_true(overlap(&same, 0, 1, 1, 1));
+	assert_false(overlap(&differs, 0, 1, 1, 1));
+}
+
 static void test_without_memory_they_overlap(void **state)
 {
 	rbi_batch b = pairs(2);
@@ -232,6 +328,10 @@ int main(void)
 		cmocka_unit_test(test_reads_and_removals_may_go_in_any_order),
 		cmocka_unit_test(test_each_of_many_commands_is_looked_at),
 		cmocka_unit_test(test_commands_of_any_kind_always_overlap),
+		cmocka_unit_test(
+			test_in_a_cluster_commands_are_compared_by_their_keys),
+		cmocka_unit_test(test_each_command_is_compared_with_each_other),
+		cmocka_unit_test(test_an_empty_key_of_a_command_is_one_as_well),
 		cmocka_unit_test(test_without_memory_they_overlap),
 		cmocka_unit_test(test_it_agrees_with_looking_at_every_pair),
 	};

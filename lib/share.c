@@ -111,14 +111,15 @@ void rbi_share_again(rbi_leg *leg)
 	size_t n = leg->nspans;
 
 	while (n-- > 0) {
-		rbi_span span = leg->spans[leg->nspans - 1];
+		rbi_span rest = *next_span(leg);
+		bool done = rbi_share_out(leg->fleet, &rest);
 
-		leg->nspans--;
-		/* Without memory they stay where they were. */
-		if (!rbi_share_out(leg->fleet, &span)) {
-			leg->spans[leg->nspans++] = span;
+		/* Its place is kept meanwhile, since the leg may have got parts
+		 * of it back. Without memory the others stay there. */
+		*next_span(leg) = rest;
+		if (!done)
 			return;
-		}
+		leg->nspans--;
 	}
 }
 

@@ -166,6 +166,8 @@ void rbi_leg_free(rbi_leg *leg)
 
 /* -------------------------------------------------------------- who serves -- */
 
+/* Whether a replica may be tried. One that was the primary when its leg was
+ * made has not been told that we only read, and serves nothing. */
 static bool is_well(const rbi_fleet *f, size_t node)
 {
 	size_t i;
@@ -173,8 +175,8 @@ static bool is_well(const rbi_fleet *f, size_t node)
 	for (i = 0; i < f->nlegs; i++) {
 		const rbi_leg *leg = f->legs[i];
 
-		if (leg->node == node &&
-		    (leg->state == RBI_LEG_OVER || leg->down_us != 0))
+		if (leg->node == node && (leg->state == RBI_LEG_OVER ||
+					  leg->down_us != 0 || !leg->replica))
 			return false;
 	}
 	return true;

@@ -155,6 +155,92 @@ static void test_without_memory_a_full_leg_keeps_its_spans(void **state)
 	legs_end(&l);
 }
 
+/* ----------------------------------------------------------------- chunks -- */
+
+static rbi_parcel next_chunk(rbi_leg *leg, rb_status want)
+{
+	const rbi_bounds bounds = { .keys = 1000,
+				    .args = SIZE_MAX,
+				    .request_bytes = SIZE_MAX / 2,
+				    .reply_bytes = SIZE_MAX };
+	rbi_parcel p;
+
+	assert_status(leg->feed.ops->next(&leg->feed, &bounds, &p), want);
+	return p;
+}
+
+static void demote(legs *l, size_t node, size_t primary)
+{
+	rbi_slotmap *map = &l->client.pool->map;
+	size_t slot;
+
+	for (slot = 0; slot < RBI_SLOTS; slot++) {
+		if (map->owner[slot] == node)
+			map->owner[slot] = (uint16_t)primary;
+	}
+	map->nodes[node].replica = true;
+	map->nodes[node].primary = primary;
+}
+
+static void test_a_chunk_is_all_that_a_node_serves(void **state)
+{
+	rbi_leg *leg;
+	rbi_parcel p;
+	size_t n;
+	size_t i;
+	legs l;
+
+	(void)state;
+	supply(&l, 40, 2, false);
+	leg = legs_leg(&l, 1);
+	n = legs_spans(leg);
+	p = next_chunk(leg, RB_OK);
+	assert_int_equal(p.cut.count, n);
+	for (i = 0; i < n; i++)
+		assert_int_equal(p.slots[i] % 2, 1);
+	assert_true(leg->feed.dry);
+	assert_int_equal(next_chunk(leg, RB_OK).cut.count, 0);
+	legs_end(&l);
+}
+
+static void test_what_moved_meanwhile_is_given_away_when_cut(void **state)
+{
+	rbi_leg *leg;
+	rbi_parcel p;
+	size_t i;
+	legs l;
+
+	(void)state;
+	supply(&l, 40, 2, false);
+	leg = legs_leg(&l, 0);
+	move_half(&l, 1);
+	while (p = next_chunk(leg, RB_OK), p.cut.count > 0) {
+		for (i = 0; i < p.cut.count; i++)
+			assert_true(rbi_leg_serves(leg, p.slots[i]));
+		l.fleet.left -= p.cut.count;
+	}
+	assert_int_equal(legs_spans(legs_leg(&l, 1)), l.fleet.left);
+	assert_true(l.fleet.left > 20);
+	legs_end(&l);
+}
+
+/* It has not been told that it may be read as a replica. */
+static void test_who_was_the_primary_is_not_read_as_a_replica(void **state)
+{
+	rbi_leg *leg;
+	legs l;
+
+	(void)state;
+	supply(&l, 40, 2, false);
+	l.options.flags |= RB_READ_REPLICAS;
+	leg = legs_up(&l, 0);
+	demote(&l, 0, 1);
+	assert_int_equal(next_chunk(leg, RB_OK).cut.count, 0);
+	assert_int_equal(legs_spans(leg), 0);
+	assert_int_equal(legs_spans(legs_leg(&l, 1)), 40);
+	legs_end(&l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -164,6 +250,11 @@ int main(void)
 			test_without_memory_spans_stay_where_they_were),
 		cmocka_unit_test(
 			test_without_memory_a_full_leg_keeps_its_spans),
+		cmocka_unit_test(test_a_chunk_is_all_that_a_node_serves),
+		cmocka_unit_test(
+			test_what_moved_meanwhile_is_given_away_when_cut),
+		cmocka_unit_test(
+			test_who_was_the_primary_is_not_read_as_a_replica),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /*
  * `make bench`: how far the library is from the least that any client has to
- * do, and from plain hiredis: reads, writes, pipelines and streams.
+ * do, and from plain hiredis: reads, writes, pipelines and streams; and what
+ * the same takes on a cluster.
  */
 #include "allocations.h"
 #include "instructions.h"
@@ -9,6 +10,7 @@
 #include "pipelines.h"
 #include "reads.h"
 #include "server.h"
+#include "spread.h"
 #include "table.h"
 #include "writes.h"
 
@@ -110,9 +112,9 @@ static void run_instructions_script(char *self)
 static void print_usage(FILE *to)
 {
 	fputs("usage: bench [options] [part]\n"
-	      "parts: reads, writes, pipelines (speed: these three), memory, "
-	      "allocations,\n"
-	      "instructions; all of them if none is given\n"
+	      "parts: reads, writes, pipelines (speed: these three), cluster, "
+	      "memory,\n"
+	      "allocations, instructions; all of them if none is given\n"
 	      "  -n keys    how many keys\n"
 	      "  -s bytes   in a value\n"
 	      "  -r rounds  of which the medians are shown\n"
@@ -177,6 +179,7 @@ static bool run_part(const rbt_setup *s, const char *part, char **args)
 		bool (*run)(const rbt_setup *s);
 	} parts[] = {
 		{ "speed", bench_speed },
+		{ "cluster", rbt_spread_print },
 		{ "memory", rbt_memory_print },
 		{ "allocations", bench_allocations },
 		{ "reads", bench_reads },
@@ -185,15 +188,18 @@ static bool run_part(const rbt_setup *s, const char *part, char **args)
 	};
 	size_t nread = 0;
 
-	/* The first three are everything. */
+	/* The first four are everything. */
 	if (!part)
-		return parts[0].run(s) && parts[1].run(s) && parts[2].run(s);
+		return parts[0].run(s) && parts[1].run(s) && parts[2].run(s) &&
+		       parts[3].run(s);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcmp(part, parts[i].name) == 0)
 			return parts[i].run(s);
 	if (strcmp(part, "instructions") == 0 && args[0] && args[1] &&
 	    parse_number(args[1], MAX_KEYS, &nread))
-		return rbt_instructions_run(s, args[0], nread);
+		return strncmp(args[0], "cluster-", 8) == 0 ?
+			       rbt_spread_count(s, args[0], nread) :
+			       rbt_instructions_run(s, args[0], nread);
 	return rbt_complain("there is no part %s", part);
 }
 

@@ -43,7 +43,8 @@ bool rbt_instructions_counted(const rbt_method *method, const rbt_job *job,
 	return fine;
 }
 
-static bool run_part(const rbt_method *method, const rbt_job *whole, size_t n)
+bool rbt_instructions_of(const rbt_method *method, const rbt_job *whole,
+			 size_t n)
 {
 	rbt_held held;
 	rbt_keys keys = *whole->keys;
@@ -73,7 +74,7 @@ bool rbt_instructions_run(const rbt_setup *s, const char *name, size_t n)
 	fine = rbt_task_begin(&task, s, rbt_either(s->nkeys, NKEYS),
 			      rbt_either(s->value_len, VALUE_LEN), true);
 	if (fine)
-		fine = run_part(method, &task.job, n);
+		fine = rbt_instructions_of(method, &task.job, n);
 	rbt_task_end(&task);
 	return fine;
 }

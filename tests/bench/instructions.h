@@ -17,6 +17,10 @@
  * on. False: it failed, or there is no such method, which was said. */
 bool rbt_instructions_run(const rbt_setup *s, const char *name, size_t n);
 
+/* The same for a method and a job that stands ready. */
+bool rbt_instructions_of(const rbt_method *method, const rbt_job *whole,
+			 size_t n);
+
 bool rbt_instructions_counted(const rbt_method *method, const rbt_job *job,
 			      rbt_held *held);
 

@@ -54,3 +54,7 @@ show hiredis-mset 'hiredis, MSET loop'
 show rb_pipeline_chunked rb_pipeline_chunked
 show rb_pipeline_stream rb_pipeline_stream
 show hiredis-gets 'hiredis, chunks of GETs'
+show cluster-mget 'cluster, MGETs by slot'
+show cluster-gets 'cluster, hiredis GETs'
+show cluster-mset 'cluster, MSETs by slot'
+show cluster-sets 'cluster, hiredis SETs'

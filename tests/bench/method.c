@@ -1,5 +1,6 @@
 #include "method.h"
 
+#include "crew.h"
 #include "floor.h"
 #include "resident.h"
 #include "tick.h"
@@ -53,6 +54,7 @@ void rbt_method_end(rbt_held *held)
 {
 	rb_client_free(held->client);
 	rbt_floor_free(held->floor);
+	rbt_crew_free(held->crew);
 	free(held->gets);
 	free(held->argv);
 	free(held->lens);
@@ -60,7 +62,7 @@ void rbt_method_end(rbt_held *held)
 		redisFree(held->ctx);
 }
 
-static uint64_t cpu_ns(void)
+uint64_t rbt_method_cpu_ns(void)
 {
 	struct rusage u;
 
@@ -80,16 +82,16 @@ static void time_run(const rbt_method *method, const rbt_job *job,
 	rbt_memory_trim();
 	rbt_memory_reset_peak();
 	before = rbt_memory_resident();
-	cpu = cpu_ns();
+	cpu = rbt_method_cpu_ns();
 	out->start_ns = rbt_now_ns();
 	out->done = method->run(job, held);
 	out->wall_ns = rbt_now_ns() - out->start_ns;
-	out->cpu_ns = cpu_ns() - cpu;
+	out->cpu_ns = rbt_method_cpu_ns() - cpu;
 	after = rbt_memory_peak();
 	out->growth = after > before ? after - before : 0;
 }
 
-static size_t count_commands(const rbt_held *held)
+size_t rbt_method_commands(const rbt_held *held)
 {
 	rb_stats stats;
 
@@ -111,12 +113,12 @@ void rbt_method_measure(const rbt_method *method, const rbt_job *job,
 			wait(arg);
 		time_run(method, job, &held, out);
 	}
-	out->commands = count_commands(&held);
+	out->commands = rbt_method_commands(&held);
 	if (out->done)
 		out->right = method->count_right(job, &held);
-	cpu = cpu_ns();
+	cpu = rbt_method_cpu_ns();
 	rbt_method_release(&held);
-	out->cpu_ns += cpu_ns() - cpu;
+	out->cpu_ns += rbt_method_cpu_ns() - cpu;
 	memcpy(out->why, held.why, sizeof(out->why));
 	rbt_method_end(&held);
 }

@@ -20,11 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rbt_crew;
 struct rbt_floor;
+struct rbt_places;
 
 /* What is to be done, the same for all methods. */
 typedef struct rbt_job {
 	const rbt_target *target;
+	const struct rbt_places *places; /* of a cluster; NULL: one server */
 	const rbt_keys *keys;
 	size_t value_len;
 	size_t chunk;		   /* entries a chunk, where methods cut */
@@ -50,6 +53,7 @@ typedef struct rbt_held {
 	const char **argv;
 	size_t *lens;
 	struct rbt_floor *floor;
+	struct rbt_crew *crew; /* to all nodes of a cluster */
 	size_t commands;
 	size_t right; /* counted while the values went by */
 	char why[160];
@@ -88,6 +92,12 @@ void rbt_method_end(rbt_held *held);
 
 /* Gives back what the run left. */
 void rbt_method_release(rbt_held *held);
+
+/* Of this process so far, user and system. */
+uint64_t rbt_method_cpu_ns(void);
+
+/* The commands that the run sent. */
+size_t rbt_method_commands(const rbt_held *held);
 
 /* For methods: puts the reason down. Always false. */
 bool rbt_method_fail(rbt_held *held, const char *why);

@@ -54,19 +54,31 @@ static inline bool goes_on(const rbi_cut *cut, size_t i, size_t count)
 	       (cut->group_max == 0 || count < cut->group_max);
 }
 
+/* How many of the first n slots, of which there is one, are the same. */
+static size_t same_slots(const uint16_t *slots, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && slots[i] == slots[0])
+		i++;
+	return i;
+}
+
 size_t rbi_plan_group(const rbi_cut *cut, size_t skip)
 {
+	const rbi_batch *b = cut->batch;
 	size_t i = cut->first + skip;
 	size_t left = cut->count - skip;
-	size_t n = 1;
 
-	if (cut->batch->form == RBI_FORM_COMMANDS)
-		return rbi_min(rbi_batch_unit(cut->batch, i), left);
-	if (cut->batch->form == RBI_FORM_GATHER && !rbi_plan_is_grouped(cut))
+	if (b->form == RBI_FORM_COMMANDS)
+		return rbi_min(rbi_batch_unit(b, i), left);
+	if (b->form == RBI_FORM_EACH || cut->alone)
+		return 1;
+	if (b->slots == NULL)
 		return left;
-	while (n < left && goes_on(cut, i + n, n))
-		n++;
-	return n;
+	if (cut->group_max > 0)
+		left = rbi_min(left, cut->group_max);
+	return same_slots(b->slots + i, left);
 }
 
 static size_t count_groups(const rbi_cut *cut)
@@ -74,6 +86,8 @@ static size_t count_groups(const rbi_cut *cut)
 	size_t skip = 0;
 	size_t n = 0;
 
+	if (cut->ngroups > 0)
+		return cut->ngroups;
 	for (; skip < cut->count; n++)
 		skip += rbi_plan_group(cut, skip);
 	return n;
@@ -123,22 +137,28 @@ static size_t command_size(const rbi_cut *cut, size_t skip, size_t count)
 			   unit_size(cut->batch, cut->first + skip, count));
 }
 
-static size_t whole_size(const rbi_cut *cut)
+/* Finds out anew what follows from the entries of a cut. */
+static void measure(rbi_cut *cut)
 {
 	const rbi_batch *b = cut->batch;
 	size_t size = outer_size(cut);
 	size_t skip = 0;
 
-	if (!cut->asking && !rbi_plan_is_grouped(cut))
-		return rbi_add_sat(rbi_batch_frame_size(b, cut->count),
-				   unit_size(b, cut->first, cut->count));
+	cut->ngroups = 0;
+	if (!cut->asking && !rbi_plan_is_grouped(cut)) {
+		cut->request_bytes =
+			rbi_add_sat(rbi_batch_frame_size(b, cut->count),
+				    unit_size(b, cut->first, cut->count));
+		return;
+	}
 	while (skip < cut->count) {
 		size_t n = rbi_plan_group(cut, skip);
 
 		size = rbi_add_sat(size, command_size(cut, skip, n));
 		skip += n;
+		cut->ngroups++;
 	}
-	return size;
+	cut->request_bytes = size;
 }
 
 /* --------------------------------------------------------------- filling -- */
@@ -226,6 +246,8 @@ static bool take_unit(rbi_cut *cut, filling *last, size_t most_bytes)
 			    rbi_add_sat(inner_size(cut, f.count), f.body));
 	if (cut->count > 0 && whole > most_bytes)
 		return false;
+	if (f.count == unit)
+		cut->ngroups++;
 	cut->count += unit;
 	cut->request_bytes = whole;
 	*last = f;
@@ -241,7 +263,28 @@ static bool must_end_before(const rbi_cut *cut, size_t i)
 	       b->slots[i] != b->slots[i - 1];
 }
 
-/* Command by command: for what the sizer does not know. */
+/* Groups that are within the bounds whole. */
+static void take_groups(rbi_cut *cut, const rbi_bounds *bounds)
+{
+	const rbi_batch *b = cut->batch;
+	rbi_cut most = *cut;
+
+	most.count = rbi_min(max_count(b, bounds, true), b->n - cut->first);
+	while (cut->count < most.count) {
+		size_t n = rbi_plan_group(&most, cut->count);
+		size_t whole = rbi_add_sat(cut->request_bytes,
+					   command_size(&most, cut->count, n));
+
+		if (whole > bounds->request_bytes)
+			return;
+		cut->count += n;
+		cut->request_bytes = whole;
+		cut->ngroups++;
+	}
+}
+
+/* Unit by unit: for what the sizer does not know. A cut that has entries
+ * already ends with a whole group. */
 static void take_commands(rbi_cut *cut, const rbi_bounds *bounds)
 {
 	const rbi_batch *b = cut->batch;
@@ -252,8 +295,8 @@ static void take_commands(rbi_cut *cut, const rbi_bounds *bounds)
 
 	if (b->transaction && cut->group_max > 0 && !cut->alone)
 		most = rbi_min(most, cut->group_max);
-	cut->request_bytes = outer_size(cut);
-	for (i = cut->first; i < b->n; i = cut->first + cut->count) {
+	for (i = cut->first + cut->count; i < b->n;
+	     i = cut->first + cut->count) {
 		size_t reply =
 			b->sizes == NULL ?
 				0 :
@@ -291,7 +334,11 @@ static void fill(rbi_cut *cut, const rbi_bounds *bounds)
 	const rbi_batch *b = cut->batch;
 
 	cut->count = 0;
+	cut->ngroups = 0;
+	cut->request_bytes = outer_size(cut);
 	cut->group_max = rbi_plan_is_grouped(cut) ? args_count(b, bounds) : 0;
+	if (cut->group_max > 0 && !b->transaction && b->sizes == NULL)
+		take_groups(cut, bounds);
 	if (cut->asking || cut->group_max > 0 ||
 	    (b->transaction && b->slots != NULL))
 		take_commands(cut, bounds);
@@ -325,7 +372,7 @@ rbi_cut rbi_plan_part(const rbi_cut *cut, size_t skip, size_t count)
 
 	part.first += skip;
 	part.count = count;
-	part.request_bytes = whole_size(&part);
+	measure(&part);
 	return part;
 }
 

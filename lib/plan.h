@@ -21,7 +21,8 @@ typedef struct rbi_bounds {
 } rbi_bounds;
 
 /*
- * Entries first .. first + count - 1 of a batch, and their bytes as sent.
+ * Entries first .. first + count - 1 of a batch, and their bytes as sent. What
+ * changes a cut by hand has it measured anew by rbi_plan_part().
  *
  * A gathered cut of a batch with slots has several commands, one for each
  * group: a run of entries of one slot, but of no more than group_max. Where
@@ -34,6 +35,7 @@ typedef struct rbi_cut {
 	size_t count;
 	size_t request_bytes;
 	size_t group_max; /* 0: a group ends with its slot only */
+	size_t ngroups;	  /* groups or units; 0: not counted yet */
 	bool alone;	  /* each entry is a command, whatever its slot */
 	/* ASKING stands before each command; before MULTI it covers all up to
 	 * EXEC. */

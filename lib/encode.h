@@ -46,6 +46,8 @@ static inline size_t rbi_encode_arg_size(size_t len)
 		return len + 6;
 	if (RBI_LIKELY(len < 100))
 		return len + 7;
+	if (RBI_LIKELY(len < 1000))
+		return len + 8;
 	return rbi_add_sat(len, rbi_encode_digits(len) + 5);
 }
 
@@ -62,6 +64,13 @@ static inline char *rbi_encode_arg(char *p, const char *data, size_t len)
 		*p++ = '$';
 		if (len >= 10)
 			*p++ = (char)('0' + len / 10);
+		*p++ = (char)('0' + len % 10);
+		*p++ = '\r';
+		*p++ = '\n';
+	} else if (len < 1000) {
+		*p++ = '$';
+		*p++ = (char)('0' + len / 100);
+		*p++ = (char)('0' + len / 10 % 10);
 		*p++ = (char)('0' + len % 10);
 		*p++ = '\r';
 		*p++ = '\n';

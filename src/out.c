@@ -1,6 +1,10 @@
 #include "out.h"
 
+#include "signals.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +19,28 @@ struct out {
 	/* The name until it is whole; NULL for standard output. */
 	char *draft;
 	int fd;
+	/* It is no file of the disk, but a pipe, a terminal, a socket. */
+	bool waits;
 	int error;
 	uint64_t written;
 	size_t used;
 	char buffer[CAPACITY];
 };
+
+static bool is_file(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Is there something that a rename must not replace: a device, a pipe? */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
 
 /* The rights that open() would have given, which mkstemp() does not. */
 static void open_to_others(int fd)
@@ -47,6 +68,17 @@ static bool open_draft(out *o)
 	return true;
 }
 
+static bool open_path(out *o)
+{
+	if (!is_special(o->path))
+		return open_draft(o);
+	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	/* A named pipe that nobody reads, and a signal: writing tells. */
+	if (o->fd < 0 && errno == EINTR)
+		o->error = EINTR;
+	return o->fd >= 0 || o->error != 0;
+}
+
 out *out_open(const char *path)
 {
 	out *o = malloc(sizeof(*o));
@@ -54,36 +86,43 @@ out *out_open(const char *path)
 	if (o == NULL)
 		return NULL;
 	*o = (out){ .path = path, .fd = STDOUT_FILENO };
-	if (path != NULL && !open_draft(o)) {
+	if (path != NULL && !open_path(o)) {
 		int error = errno;
 
 		free(o);
 		errno = error;
 		return NULL;
 	}
+	o->waits = !is_file(o->fd);
 	return o;
 }
 
-/* A standard output that another program made non-blocking is awaited. */
-static void await_room(int fd)
+/*
+ * How much may be written at once so that write() does not block, once poll()
+ * has said that there is room: a blocked write() is not woken by a signal that
+ * came just before it. Non-blocking would do too, but standard output is shared
+ * with other programs. A file of the disk keeps nobody waiting, and can still be
+ * completed after a signal.
+ */
+static size_t one_piece(const out *o, size_t len)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-	(void)poll(&p, 1, -1);
+	return !o->waits || len < PIPE_BUF ? len : PIPE_BUF;
 }
 
 static void write_all(out *o, const char *data, size_t len)
 {
 	while (len > 0 && o->error == 0) {
-		ssize_t n = write(o->fd, data, len);
+		ssize_t n = -1;
 
+		if (!o->waits || signals_await(o->fd, POLLOUT))
+			n = write(o->fd, data, one_piece(o, len));
 		if (n >= 0) {
 			data += n;
 			len -= (size_t)n;
 			o->written += (uint64_t)n;
-		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			await_room(o->fd);
-		} else if (errno != EINTR) {
+		} else if (o->waits && signals_caught() != 0) {
+			o->error = EINTR;
+		} else if (errno != EINTR && errno != EAGAIN) {
 			o->error = errno;
 		}
 	}
@@ -162,9 +201,9 @@ void out_free(out *o)
 {
 	if (o == NULL)
 		return;
+	if (o->path != NULL && o->fd >= 0)
+		close(o->fd);
 	if (o->draft != NULL) {
-		if (o->fd >= 0)
-			close(o->fd);
 		(void)unlink(o->draft);
 		free(o->draft);
 	}

@@ -1,10 +1,12 @@
 /*
  * Where the answers go: standard output, or a file that gets its name only once
- * it is whole, so that nobody ever finds half an export. Writing blocks while
+ * it is whole, so that nobody ever finds half an export. A device or a named pipe
+ * is written to as it is. Writing blocks while
  * the reader is slow, which is what slows the reading of keys down.
  *
  * The first error sticks: all further writes do nothing, and out_error() tells
- * it. SIGPIPE is ignored by the program; a reader that went away is EPIPE.
+ * it. SIGPIPE is ignored by the program; a reader that went away is EPIPE, and a
+ * signal that ended the run EINTR.
  */
 #ifndef REDISBATCH_SRC_OUT_H
 #define REDISBATCH_SRC_OUT_H

@@ -1,7 +1,10 @@
 #include "text.h"
 
+#include "signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,7 +54,8 @@ text *text_open(const char *path, char delimiter)
 	t->delimiter = delimiter;
 	t->fd = is_stdin(path) ? STDIN_FILENO :
 				 open(path, O_RDONLY | O_CLOEXEC);
-	if (t->fd < 0) {
+	/* A pipe that nobody writes to: text_next() tells of the signal. */
+	if (t->fd < 0 && errno != EINTR) {
 		free(t);
 		return NULL;
 	}
@@ -63,7 +67,7 @@ void text_close(text *t)
 {
 	if (t == NULL)
 		return;
-	if (t->fd != STDIN_FILENO)
+	if (t->fd > STDIN_FILENO)
 		close(t->fd);
 	free(t->data);
 	free(t);
@@ -100,8 +104,10 @@ static text_got read_more(text *t)
 	if (!make_room(t))
 		return TEXT_FAILED;
 	do {
+		if (!signals_await(t->fd, POLLIN))
+			return TEXT_FAILED;
 		n = read(t->fd, t->data + t->to, t->capacity - t->to);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	if (n < 0)
 		return TEXT_FAILED;
 	t->ended = n == 0;

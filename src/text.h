@@ -15,7 +15,8 @@ typedef struct text text;
 typedef enum text_got {
 	TEXT_RECORD = 1,
 	TEXT_END = 0,
-	/* The file could not be read; errno of it. */
+	/* The file could not be read, errno of it; or a signal ended the run,
+	 * EINTR. */
 	TEXT_FAILED = -1,
 	/* A record is longer than 512 MiB. */
 	TEXT_TOO_LONG = -2

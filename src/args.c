@@ -169,19 +169,21 @@ static size_t group_of(const args_group *groups, size_t ngroups, int key)
 	return ngroups;
 }
 
+/* A value behind the name may be a password, and is not repeated. */
 static exits refuse_option(int problem, char **argv)
 {
 	const char *given = argv[optind - 1];
+	int name = (int)strcspn(given, "=");
 
 	if (problem == ':' && optopt > 0 && optopt < 256)
 		return say_usage("option -%c needs an argument", optopt);
 	if (problem == ':')
-		return say_usage("option %s needs an argument", given);
+		return say_usage("option %.*s needs an argument", name, given);
 	if (optopt > 0 && optopt < 256)
 		return say_usage("unknown option -%c", optopt);
 	if (optopt != 0)
-		return say_usage("option %s takes no argument", given);
-	return say_usage("unknown option %s", given);
+		return say_usage("option %.*s takes no argument", name, given);
+	return say_usage("unknown option %.*s", name, given);
 }
 
 static exits take_option(const args_usage *usage, const args_group *groups,

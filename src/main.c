@@ -18,6 +18,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+	{ "mset", cmd_mset, "set keys to values from files" },
 	{ "del", cmd_del, "remove keys" },
 	{ "exists", cmd_exists, "tell how many keys there are" },
 	{ "touch", cmd_touch, "touch keys, so that they are not evicted" },

@@ -1,0 +1,212 @@
+#include "reading.h"
+
+#include "scratch.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is needed while it lasts. */
+typedef struct session {
+	reading *r;
+	block *b;
+	pairs *in;
+	uint64_t told; /* bytes of the file that the report knows of */
+	scratch record;
+} session;
+
+/* ------------------------------------------------------------ beforehand -- */
+
+static bool is_stdin(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* 0, or why it cannot be read. */
+static int probe(const char *path, uint64_t *size)
+{
+	int fd = is_stdin(path) ? STDIN_FILENO :
+				  open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int error = 0;
+
+	*size = 0;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		error = errno;
+	else if (S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (S_ISREG(st.st_mode))
+		*size = (uint64_t)st.st_size;
+	if (fd > STDIN_FILENO)
+		close(fd);
+	return error;
+}
+
+exits reading_check(const reading *r)
+{
+	uint64_t sum = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < r->npaths; i++) {
+		uint64_t size;
+		int error = probe(r->paths[i], &size);
+
+		if (error != 0) {
+			report_say(r->report, "%s: %s", r->paths[i],
+				   strerror(error));
+			return EXITS_LOCAL;
+		}
+		known = known && size > 0;
+		sum += size;
+	}
+	report_expect(r->report, 0, known ? sum : 0);
+	return EXITS_FINE;
+}
+
+/* --------------------------------------------------------------- records -- */
+
+static exits hand_on(session *s)
+{
+	exits status = EXITS_FINE;
+
+	if (s->b->n > 0)
+		status = s->r->take(s->r->to, s->b);
+	block_clear(s->b);
+	return status;
+}
+
+static void tell_taken(session *s)
+{
+	uint64_t taken = pairs_taken(s->in);
+	const report_step step = { .input_bytes = taken - s->told };
+
+	s->told = taken;
+	report_advance(s->r->report, &step);
+}
+
+static exits no_memory(session *s)
+{
+	report_say(s->r->report, "out of memory");
+	return EXITS_LOCAL;
+}
+
+static exits take_pair(session *s, const pair *p)
+{
+	block_added added = block_add(s->b, p);
+	exits status;
+
+	if (added == BLOCK_FULL) {
+		tell_taken(s);
+		status = hand_on(s);
+		if (status != EXITS_FINE)
+			return status;
+		added = block_add(s->b, p);
+	}
+	return added == BLOCK_ADDED ? EXITS_FINE : no_memory(s);
+}
+
+static exits refuse(session *s, const pair *p)
+{
+	report_failure f = { .key = p->key,
+			     .file = p->file,
+			     .line = p->line,
+			     .node = "",
+			     .words = p->words };
+
+	if (f.key.data == NULL)
+		f.key = p->record;
+	scratch_clear(&s->record);
+	if (!scratch_add(&s->record, p->record.data, p->record.len) ||
+	    !scratch_add(&s->record, "\n", 1))
+		return no_memory(s);
+	f.record = (rb_slice){ s->record.data, s->record.len };
+	s->r->nbad++;
+	report_fail(s->r->report, &f);
+	return EXITS_FINE;
+}
+
+static exits take_checked(session *s, pair *p)
+{
+	if (p->value.len <= s->r->max_value)
+		return take_pair(s, p);
+	snprintf(p->words, sizeof(p->words),
+		 "the value has %zu bytes, above --max-value", p->value.len);
+	return refuse(s, p);
+}
+
+/* True: there are more. */
+static bool take_next(session *s, exits *status)
+{
+	pair p;
+
+	switch (pairs_next(s->in, &p)) {
+	case PAIRS_END:
+		return false;
+	case PAIRS_PAIR:
+		s->r->nrecords++;
+		*status = take_checked(s, &p);
+		return true;
+	case PAIRS_MISSING:
+		s->r->nrecords++;
+		s->r->nmissing++;
+		return true;
+	case PAIRS_BAD:
+		s->r->nrecords++;
+		*status = refuse(s, &p);
+		return true;
+	case PAIRS_FAILED:
+		break;
+	}
+	if (signals_caught() != 0)
+		return false;
+	report_say(s->r->report, "%s:%zu: %s; nothing is read from there on",
+		   p.file, p.line, p.words);
+	*status = EXITS_LOCAL;
+	return false;
+}
+
+static exits read_file(session *s, const char *path)
+{
+	exits status = EXITS_FINE;
+
+	s->told = 0;
+	s->in = pairs_open(path, &s->r->options);
+	if (s->in == NULL) {
+		report_say(s->r->report, "%s: %s", path, strerror(errno));
+		return EXITS_LOCAL;
+	}
+	while (status == EXITS_FINE && signals_caught() == 0) {
+		if (!take_next(s, &status))
+			break;
+	}
+	tell_taken(s);
+	if (signals_caught() != 0)
+		report_say(s->r->report,
+			   "stopped in %s, of which %" PRIu64
+			   " bytes were read",
+			   pairs_name(s->in), pairs_taken(s->in));
+	pairs_close(s->in);
+	return status;
+}
+
+exits reading_run(reading *r)
+{
+	session s = { .r = r, .b = block_new() };
+	exits status = s.b != NULL ? EXITS_FINE : no_memory(&s);
+	exits last;
+
+	for (size_t i = 0; i < r->npaths && status == EXITS_FINE; i++) {
+		if (signals_caught() == 0)
+			status = read_file(&s, r->paths[i]);
+	}
+	/* Also when a file could not be read to its end. */
+	last = s.b != NULL ? hand_on(&s) : EXITS_FINE;
+	block_free(s.b);
+	scratch_free(&s.record);
+	return status != EXITS_FINE ? status : last;
+}

@@ -243,6 +243,16 @@ void report_advance(report *r, const report_step *step)
 	look_at_clock(r);
 }
 
+bool report_is_quiet(const report *r)
+{
+	return r->quiet;
+}
+
+void report_hush(report *r)
+{
+	r->quiet = true;
+}
+
 void report_say(report *r, const char *format, ...)
 {
 	char line[2048];
@@ -302,6 +312,12 @@ void report_fail(report *r, const report_failure *failure)
 	r->meter.failed++;
 	r->meter.done++;
 	look_at_clock(r);
+}
+
+void report_keep(report *r, rb_slice bytes)
+{
+	if (r->failed != NULL)
+		out_write(r->failed, bytes.data, bytes.len);
 }
 
 uint64_t report_failed(const report *r)

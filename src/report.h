@@ -62,7 +62,15 @@ void report_advance(report *r, const report_step *step);
  * the --failed file. */
 void report_fail(report *r, const report_failure *failure);
 
+/* Bytes for the --failed file that are no failure, as the names of columns. */
+void report_keep(report *r, rb_slice bytes);
+
 uint64_t report_failed(const report *r);
+
+/* --quiet was given: no words on what is no failure. */
+bool report_is_quiet(const report *r);
+/* As if it were from now on: for a run that sends nothing. */
+void report_hush(report *r);
 
 /* A line for standard error, which does not tear the bar apart. */
 __attribute__((format(printf, 2, 3))) void report_say(report *r,

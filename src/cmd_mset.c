@@ -8,6 +8,7 @@
 #include "load.h"
 #include "number.h"
 #include "reading.h"
+#include "rehearsal.h"
 #include "report.h"
 #include "say.h"
 #include "signals.h"
@@ -163,27 +164,29 @@ static exits prepare(mset *m, const args_rest *rest)
 
 /* --------------------------------------------------------------- the run -- */
 
-static void tell(mset *m, const load_counts *c)
+/* What the summary of the report does not know of. */
+static void tell(const mset *m, const load_counts *c)
 {
 	const reading *in = &m->reading;
 
-	report_say(in->report,
-		   "%" PRIu64 " records: %" PRIu64 " sent, %" PRIu64
-		   " acknowledged",
-		   in->nrecords, c->sent, c->acknowledged);
+	if (report_is_quiet(in->report))
+		return;
+	if (c->sent != c->acknowledged + c->not_set)
+		report_say(in->report,
+			   "%" PRIu64 " sent, %" PRIu64
+			   " acknowledged, %" PRIu64
+			   " of which nobody knows whether they are set",
+			   c->sent, c->acknowledged, c->unknown);
 	if (in->nmissing > 0)
-		report_say(in->report, "%" PRIu64 " without a value: skipped",
+		report_say(in->report,
+			   "%" PRIu64 " without a value, which were skipped",
 			   in->nmissing);
 	if (c->not_set > 0)
 		report_say(in->report, "%" PRIu64 " not set, since the key %s",
 			   c->not_set,
-			   m->tuning->flags & RB_IF_ABSENT ? "exists" :
-							     "does not exist");
-	if (c->unknown > 0)
-		report_say(in->report,
-			   "%" PRIu64 " of which nobody knows whether they "
-			   "are set",
-			   c->unknown);
+			   (m->tuning->flags & RB_IF_ABSENT) != 0 ?
+				   "exists" :
+				   "does not exist");
 }
 
 static exits worse(exits a, exits b)
@@ -219,6 +222,9 @@ static exits run(mset *m, connection *c)
 	rb_client *client;
 	exits status = report_begin(m->reading.report, '\n');
 
+	if (status == EXITS_FINE && m->dry_run)
+		return rehearsal_run(&m->reading, m->tuning,
+				     connection_is_cluster(c));
 	if (status == EXITS_FINE)
 		status = connection_open(c, m->tuning, &client);
 	if (status != EXITS_FINE)

@@ -169,26 +169,38 @@ static parsed take_record(pairs *p, pair *out, text_got *read)
 	return got == PARSED_MORE ? parse_on(p, line, out, read) : got;
 }
 
+static bool is_header(const pairs *p)
+{
+	return p->options.header && !p->begun &&
+	       p->options.format != PAIRS_JSON;
+}
+
+static pairs_got name_result(pairs *p, parsed got, pair *out)
+{
+	bool header = is_header(p);
+
+	p->begun = true;
+	if (got == PARSED_NOMEM)
+		return failed(out, "out of memory");
+	if (header)
+		return PAIRS_HEADER;
+	if (got == PARSED_BAD)
+		return PAIRS_BAD;
+	return got == PARSED_PAIR ? PAIRS_PAIR : PAIRS_MISSING;
+}
+
 pairs_got pairs_next(pairs *p, pair *out)
 {
 	for (;;) {
 		text_got read;
 		parsed got = take_record(p, out, &read);
-		bool is_header = p->options.header && !p->begun &&
-				 p->options.format != PAIRS_JSON;
 
 		if (read == TEXT_FAILED || read == TEXT_TOO_LONG)
 			return not_read(p, read, out);
-		if (got == PARSED_NOMEM)
-			return failed(out, "out of memory");
-		if (got == PARSED_NOTHING && read == TEXT_END)
+		if (got != PARSED_NOTHING)
+			return name_result(p, got, out);
+		if (read == TEXT_END)
 			return PAIRS_END;
-		p->begun = true;
-		if (got == PARSED_NOTHING || is_header)
-			continue;
-		if (got == PARSED_BAD)
-			return PAIRS_BAD;
-		return got == PARSED_PAIR ? PAIRS_PAIR : PAIRS_MISSING;
 	}
 }
 

@@ -43,6 +43,8 @@ typedef enum pairs_got {
 	 * set. */
 	PAIRS_MISSING,
 	PAIRS_BAD,
+	/* The names of the columns, which pairs_options.header asks to skip. */
+	PAIRS_HEADER,
 	/* The file cannot be read on. */
 	PAIRS_FAILED
 } pairs_got;

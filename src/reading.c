@@ -16,6 +16,7 @@ typedef struct session {
 	reading *r;
 	block *b;
 	pairs *in;
+	bool has_header;
 	uint64_t told; /* bytes of the file that the report knows of */
 	scratch record;
 } session;
@@ -110,6 +111,31 @@ static exits take_pair(session *s, const pair *p)
 	return added == BLOCK_ADDED ? EXITS_FINE : no_memory(s);
 }
 
+/* With the newline that ends it. */
+static bool whole_record(session *s, const pair *p, rb_slice *record)
+{
+	scratch_clear(&s->record);
+	if (!scratch_add(&s->record, p->record.data, p->record.len) ||
+	    !scratch_add(&s->record, "\n", 1))
+		return false;
+	*record = (rb_slice){ s->record.data, s->record.len };
+	return true;
+}
+
+/* The --failed file, which is read with the same options, has one too. */
+static exits keep_header(session *s, const pair *p)
+{
+	rb_slice record;
+
+	if (s->has_header)
+		return EXITS_FINE;
+	s->has_header = true;
+	if (!whole_record(s, p, &record))
+		return no_memory(s);
+	report_keep(s->r->report, record);
+	return EXITS_FINE;
+}
+
 static exits refuse(session *s, const pair *p)
 {
 	report_failure f = { .key = p->key,
@@ -120,11 +146,8 @@ static exits refuse(session *s, const pair *p)
 
 	if (f.key.data == NULL)
 		f.key = p->record;
-	scratch_clear(&s->record);
-	if (!scratch_add(&s->record, p->record.data, p->record.len) ||
-	    !scratch_add(&s->record, "\n", 1))
+	if (!whole_record(s, p, &f.record))
 		return no_memory(s);
-	f.record = (rb_slice){ s->record.data, s->record.len };
 	s->r->nbad++;
 	report_fail(s->r->report, &f);
 	return EXITS_FINE;
@@ -150,6 +173,9 @@ static bool take_next(session *s, exits *status)
 	case PAIRS_PAIR:
 		s->r->nrecords++;
 		*status = take_checked(s, &p);
+		return true;
+	case PAIRS_HEADER:
+		*status = keep_header(s, &p);
 		return true;
 	case PAIRS_MISSING:
 		s->r->nrecords++;

@@ -137,15 +137,13 @@ static void settle(rbi_fleet *f, const rbi_waiting *w)
 	rbi_settle_parcel(e, &w->parcel, &w->fate);
 }
 
-/* What waits at i will never be sent, and where it was sent to before does not
- * matter any more. */
-static void come_too_late(rbi_fleet *f, size_t i, const char *why)
+/* It will never be sent, and where it was sent to before does not matter any
+ * more. */
+static void come_too_late(rbi_fleet *f, rbi_waiting *w, const char *why)
 {
-	rbi_waiting w = rbi_again_take(&f->yard, i);
-
-	w.fate.status = RB_ERR_SKIPPED;
-	w.fate.message = why;
-	settle(f, &w);
+	w->fate.status = RB_ERR_SKIPPED;
+	w->fate.message = why;
+	settle(f, w);
 }
 
 void rbi_yard_collect(rbi_leg *leg)
@@ -171,6 +169,7 @@ void rbi_yard_report(rbi_fleet *f)
 
 void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 {
+	rbi_waiting w;
 	size_t i = 0;
 
 	if (f->order == NULL || f->yard.count == 0 || !meets_away(f, parcel))
@@ -184,7 +183,8 @@ void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 			i++;
 			continue;
 		}
-		come_too_late(f, i,
+		w = rbi_again_take(&f->yard, i);
+		come_too_late(f, &w,
 			      "a later write of the same key was applied");
 	}
 }
@@ -247,29 +247,65 @@ static size_t same_way(const rbi_leg *leg, const rbi_parcel *p)
 	return i;
 }
 
+/* How many of its entries are as the first one is, of a slot where it is known
+ * what writes did, or not. */
+static size_t same_doubt(const rbi_fleet *f, const rbi_parcel *p)
+{
+	bool first = rbi_yard_doubts(f, p->slots[0]);
+	size_t i = 1;
+
+	if (f->order == NULL)
+		return p->cut.count;
+	while (i < p->cut.count && rbi_yard_doubts(f, p->slots[i]) == first)
+		i++;
+	return i;
+}
+
+/* Takes the first n entries out of what waits at i. False: no memory. */
+static bool take_head(rbi_fleet *f, size_t i, size_t n, rbi_waiting *head)
+{
+	rbi_waiting *w = &f->yard.items[i];
+	size_t count = w->parcel.cut.count;
+
+	if (n == count) {
+		*head = rbi_again_take(&f->yard, i);
+		return true;
+	}
+	if (!f->inner->ops->divide(f->inner, &w->parcel, n))
+		return false;
+	*head = *w;
+	head->parcel = rbi_parcel_part(&w->parcel, 0, n);
+	w->parcel = rbi_parcel_part(&w->parcel, n, count - n);
+	return true;
+}
+
 /* Sends the chunk on, or the part of it that goes the same way. */
 static bool send_on(rbi_fleet *f, size_t i, rbi_leg *leg)
 {
-	rbi_waiting *w = &f->yard.items[i];
-	size_t n = same_way(leg, &w->parcel);
-	rbi_waiting head = *w;
+	const rbi_parcel *p = &f->yard.items[i].parcel;
+	size_t n = rbi_min(same_way(leg, p), same_doubt(f, p));
+	rbi_waiting head;
 
-	if (!rbi_again_reserve(&leg->engine.again, 1))
+	if (!rbi_again_reserve(&leg->engine.again, 1) ||
+	    !take_head(f, i, n, &head))
 		return false;
-	if (n < w->parcel.cut.count) {
-		if (!f->inner->ops->divide(f->inner, &w->parcel, n))
-			return false;
-		head.parcel = rbi_parcel_part(&w->parcel, 0, n);
-		w->parcel =
-			rbi_parcel_part(&w->parcel, n, w->parcel.cut.count - n);
-	} else {
-		(void)rbi_again_take(&f->yard, i);
-	}
 	head.parcel.trip.out = true;
 	count_out(f, &head.parcel, 1);
 	rbi_again_add(&leg->engine.again, &head.parcel, &head.fate);
 	leg->ready = true;
 	return true;
+}
+
+/* The first entries of what waits at i are of slots in doubt. */
+static void drop_doubted(rbi_fleet *f, size_t i)
+{
+	size_t n = same_doubt(f, &f->yard.items[i].parcel);
+	rbi_waiting w;
+
+	/* Without memory the others share their fate. */
+	if (!take_head(f, i, n, &w))
+		w = rbi_again_take(&f->yard, i);
+	come_too_late(f, &w, "nobody knows what an earlier write did");
 }
 
 static void give_up(rbi_fleet *f, size_t i, const rbi_leg *leg)
@@ -295,7 +331,7 @@ static verdict see_to(rbi_fleet *f, size_t i)
 	rbi_leg *leg;
 
 	if (rbi_yard_doubts(f, p->slots[0])) {
-		come_too_late(f, i, "nobody knows what an earlier write did");
+		drop_doubted(f, i);
 		return GONE;
 	}
 	if (f->now_us < p->trip.resume_us || !is_next(f, p))

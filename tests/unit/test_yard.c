@@ -391,6 +391,40 @@ static void test_behind_a_doubt_nothing_is_sent_to_its_slot(void **state)
 	legs_end(&l);
 }
 
+/* Wherever in a chunk the slot stands; those of other slots go on. */
+static void test_a_doubt_is_heeded_anywhere_in_a_chunk(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		rbi_parcel doubted;
+		rbi_parcel p;
+		rbi_leg *leg;
+		size_t n;
+		size_t at;
+		legs l;
+
+		begin(&l, 20, true, EACH_ITS_OWN);
+		leg = legs_up(&l, 0);
+		p = take(leg, LEGS_MOST);
+		n = p.cut.count;
+		at = i * (n - 1) / 4;
+		doubted = rbi_parcel_part(&p, at, 1);
+		put(leg, &p);
+		rbi_yard_doubt(&l.fleet, &doubted);
+		rbi_yard_run(&l.fleet);
+		assert_int_equal(waiting(&l), 0);
+		assert_int_equal(sent_on(leg), n - 1);
+		assert_int_equal(legs_count(&l, RB_ERR_SKIPPED, "nobody knows"),
+				 1);
+		assert_string_equal(
+			rb_result_message(l.res, doubted.numbers[0]),
+			"nobody knows what an earlier write did");
+		legs_end(&l);
+	}
+}
+
 /* ------------------------------------------------------------- the end -- */
 
 static void test_all_that_waits_is_reported_in_the_end(void **state)
@@ -523,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_other_keys_are_not_overtaken),
 		cmocka_unit_test(
 			test_behind_a_doubt_nothing_is_sent_to_its_slot),
+		cmocka_unit_test(test_a_doubt_is_heeded_anywhere_in_a_chunk),
 		cmocka_unit_test(test_all_that_waits_is_reported_in_the_end),
 		cmocka_unit_test(test_a_leg_that_was_lost_is_relieved),
 		cmocka_unit_test(test_without_memory_it_is_still_the_callers),

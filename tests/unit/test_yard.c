@@ -251,6 +251,29 @@ static void test_writes_of_a_slot_are_sent_on_one_by_one(void **state)
 	legs_end(&l);
 }
 
+static void test_a_write_that_waits_for_its_time_is_not_overtaken(void **state)
+{
+	rbi_leg *leg;
+	rbi_parcel p[2];
+	legs l;
+
+	(void)state;
+	begin(&l, 2, true, "same");
+	leg = legs_up(&l, rbi_keyslot("same", 4) % 2);
+	p[0] = take(leg, 1);
+	p[1] = take(leg, 1);
+	p[0].trip.resume_us = LEGS_BEGIN_US + 100;
+	put(leg, &p[0]);
+	put(leg, &p[1]);
+	rbi_yard_run(&l.fleet);
+	assert_int_equal(waiting(&l), 2);
+	l.fleet.now_us += 100;
+	rbi_yard_run(&l.fleet);
+	assert_int_equal(sent_on(leg), 1);
+	assert_int_equal(leg->engine.again.items[0].parcel.position, 0);
+	legs_end(&l);
+}
+
 static void test_reads_do_not_wait_for_each_other(void **state)
 {
 	rbi_leg *leg;
@@ -548,6 +571,8 @@ int main(void)
 		cmocka_unit_test(test_a_node_is_waited_for_and_not_for_ever),
 		cmocka_unit_test(test_nothing_waits_past_the_deadline),
 		cmocka_unit_test(test_writes_of_a_slot_are_sent_on_one_by_one),
+		cmocka_unit_test(
+			test_a_write_that_waits_for_its_time_is_not_overtaken),
 		cmocka_unit_test(test_reads_do_not_wait_for_each_other),
 		cmocka_unit_test(test_writes_wait_for_what_was_in_flight),
 		cmocka_unit_test(

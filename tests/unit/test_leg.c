@@ -211,13 +211,15 @@ static void test_who_is_silent_and_has_lost_its_slots_is_left(void **state)
 	rbi_supply_next(&l.fleet);
 	leg = legs_up(&l, 0);
 	rbi_leg_step(leg);
-	rbi_leg_heed_map(leg);
-	assert_false(leg->engine.down);
 	l.fleet.now_us += 1000000;
 	rbi_leg_heed_map(leg);
 	assert_false(leg->engine.down);
+	l.fleet.now_us--;
 	for (slot = 0; slot < RBI_SLOTS; slot++)
 		rbi_slotmap_set(&l.client.pool->map, slot, 1);
+	rbi_leg_heed_map(leg);
+	assert_false(leg->engine.down);
+	l.fleet.now_us++;
 	rbi_leg_heed_map(leg);
 	assert_true(leg->engine.down);
 	assert_true(leg->engine.again.count > 0);

@@ -29,7 +29,7 @@ static ssize_t send_some(int fd, const struct msghdr *msg, int flags)
 static rbi_sys sys;
 
 /* Keys in the slots of one node, in the order in which they are sent. */
-static rbi_leg *begin(legs *l, rbi_form form, bool grouped)
+static rbi_leg *begin_slots(legs *l, rbi_form form, bool grouped, bool one_slot)
 {
 	size_t i;
 
@@ -46,8 +46,15 @@ static rbi_leg *begin(legs *l, rbi_form form, bool grouped)
 	l->fleet.form.clustered = true;
 	l->fleet.grouped = grouped;
 	l->client.sys = &sys;
+	for (i = 0; i < N && one_slot; i++)
+		snprintf(l->names[i], sizeof(l->names[i]), "{t}%zu", i);
 	rbi_supply_next(&l->fleet);
 	return legs_up(l, 0);
+}
+
+static rbi_leg *begin(legs *l, rbi_form form, bool grouped)
+{
+	return begin_slots(l, form, grouped, false);
 }
 
 /* Takes so many bytes and then ends. */
@@ -108,6 +115,10 @@ static void check_each(size_t bytes, size_t size)
 	lose(&l, leg, bytes);
 	assert_int_equal(kept(leg), N - whole);
 	assert_int_equal(l.fleet.left, N - whole);
+	/* One that had begun to leave was tried. */
+	if (whole < N)
+		assert_int_equal(leg->engine.again.items[0].parcel.attempts,
+				 bytes % (size / N) > 0);
 	for (i = 0; i < N; i++) {
 		size_t number = l.fleet.loads[0]->numbers[i];
 
@@ -153,23 +164,42 @@ static void test_commands_by_slots_are_in_doubt_one_by_one(void **state)
 	}
 }
 
-static void test_of_one_command_a_part_does_nothing(void **state)
+static void check_whole(rbi_form form, bool transaction)
 {
-	size_t size = whole_size(RBI_FORM_GATHER, false);
+	size_t size = 0;
 	size_t bytes;
 
-	(void)state;
 	for (bytes = 0; bytes <= size; bytes++) {
-		size_t whole = bytes == size ? N : 0;
+		size_t whole;
 		rbi_leg *leg;
 		legs l;
 
-		leg = begin(&l, RBI_FORM_GATHER, false);
+		leg = begin_slots(&l, form, transaction, true);
+		l.fleet.loads[0]->batch.transaction = transaction;
+		l.fleet.form.transaction = transaction;
 		lose(&l, leg, bytes);
+		/* It is known by now how long the chunk was. */
+		if (bytes == 0)
+			size = leg->engine.again.items[0]
+				       .parcel.cut.request_bytes;
+		whole = bytes == size ? N : 0;
 		assert_int_equal(kept(leg), N - whole);
 		assert_int_equal(legs_count(&l, RB_ERR_IO, ""), whole);
 		legs_end(&l);
 	}
+	assert_true(size > 100);
+}
+
+static void test_a_part_of_one_command_does_nothing(void **state)
+{
+	(void)state;
+	check_whole(RBI_FORM_GATHER, false);
+}
+
+static void test_a_part_of_a_transaction_does_nothing(void **state)
+{
+	(void)state;
+	check_whole(RBI_FORM_EACH, true);
 }
 
 static size_t count_unknown(const legs *l)
@@ -246,7 +276,8 @@ int main(void)
 		cmocka_unit_test(test_writes_that_have_left_whole_are_in_doubt),
 		cmocka_unit_test(
 			test_commands_by_slots_are_in_doubt_one_by_one),
-		cmocka_unit_test(test_of_one_command_a_part_does_nothing),
+		cmocka_unit_test(test_a_part_of_one_command_does_nothing),
+		cmocka_unit_test(test_a_part_of_a_transaction_does_nothing),
 		cmocka_unit_test(test_without_memory_doubts_are_coarser),
 		cmocka_unit_test(test_what_may_be_repeated_waits),
 	};

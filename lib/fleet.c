@@ -310,7 +310,7 @@ static void rest(rbi_fleet *f, const rbi_scout *s)
 	(void)heed_poll(f, fds);
 }
 
-static bool begin(rbi_fleet *f)
+static void begin(rbi_fleet *f)
 {
 	f->now_us = rbi_clock_now(f->client->clock);
 	f->leg_feed = &rbi_share_ops;
@@ -323,10 +323,7 @@ static bool begin(rbi_fleet *f)
 	rbi_again_init(&f->yard, f->client->allocator);
 	f->form.clustered = true;
 	f->wants_map = f->pool->stale;
-	if (f->form.reads)
-		return true;
-	f->order = rbi_alloc_zero(f->client->allocator, sizeof(*f->order));
-	return f->order != NULL;
+	f->ordered = !f->form.reads;
 }
 
 void rbi_fleet_run(rbi_fleet *f, const rbi_parcel *waiting, size_t nwaiting)
@@ -335,8 +332,7 @@ void rbi_fleet_run(rbi_fleet *f, const rbi_parcel *waiting, size_t nwaiting)
 	size_t i;
 
 	rbi_scout_init(&s, f->client, f->pool, f->options);
-	if (!begin(f))
-		rbi_fleet_stop(f, RB_ERR_NOMEM, "out of memory");
+	begin(f);
 	for (i = 0; i < nwaiting; i++) {
 		if (f->stopped)
 			rbi_supply_strand(f, &waiting[i]);

@@ -100,7 +100,8 @@ struct rbi_fleet {
 	rbi_sorted **loads;
 	size_t nloads;
 	rbi_again yard;	  /* chunks that wait for somewhere to go */
-	rbi_order *order; /* NULL: reads, which need none */
+	bool ordered;	  /* what is done to a key is done in order: writes */
+	rbi_order *order; /* NULL: nothing has left its way yet */
 	size_t left;	  /* entries given out and not reported */
 	rbi_backoff backoff;
 	rbi_pace pace; /* of all legs together */

@@ -5,6 +5,15 @@
 
 /* ----------------------------------------------------------------- order -- */
 
+/* It is large, and most calls never need it. False: no memory. */
+static bool have_order(rbi_fleet *f)
+{
+	if (!f->ordered || f->order != NULL)
+		return true;
+	f->order = rbi_alloc_zero(f->client->allocator, sizeof(*f->order));
+	return f->order != NULL;
+}
+
 static void count_away(rbi_fleet *f, const rbi_parcel *p, uint32_t more)
 {
 	size_t i;
@@ -37,6 +46,9 @@ void rbi_yard_doubt(rbi_fleet *f, const rbi_parcel *parcel)
 {
 	size_t i;
 
+	/* Where it cannot be told what must not be sent, nothing is. */
+	if (!have_order(f))
+		rbi_fleet_stop(f, RB_ERR_NOMEM, "out of memory");
 	for (i = 0; f->order != NULL && i < parcel->cut.count; i++)
 		f->order->doubted[parcel->slots[i]] = true;
 }
@@ -111,7 +123,7 @@ bool rbi_yard_put(rbi_leg *from, const rbi_parcel *parcel, const rbi_fate *fate)
 	rbi_fleet *f = from->fleet;
 	rbi_parcel p = *parcel;
 
-	if (!rbi_again_reserve(&f->yard, 1))
+	if (!have_order(f) || !rbi_again_reserve(&f->yard, 1))
 		return false;
 	if (p.trip.out)
 		count_out(f, &p, LESS);

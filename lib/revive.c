@@ -1,6 +1,7 @@
 #include "revive.h"
 
 #include "clock.h"
+#include "refusal.h"
 
 /* An answer of so many bytes may be why the connection ended: servers bound
  * what they hold for a client that is slow to read. */
@@ -71,9 +72,39 @@ static size_t answered_entries(const rbi_engine *e, const rbi_parcel *p)
 	return rbi_plan_units(&p->cut, a->seen);
 }
 
+/* Whether the parcel is not sent again, having been sent too often. */
+static bool is_exhausted(const rbi_engine *e, const rbi_parcel *p)
+{
+	uint32_t most = e->options->attempts;
+
+	/* With several nodes it is a matter of time. */
+	if (e->elsewhere != NULL && most > 1)
+		return false;
+	return p->attempts >= most;
+}
+
+/* The new connection may be to a server that knows no better: where a refusal
+ * has sent us counts, though it came with the connection's end. */
+static void heed(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
+		 uint64_t now_us)
+{
+	rbi_fate fate = { r->status, r->outcome, r->message };
+
+	if (e->elsewhere->take(e->elsewhere->arg, p, r, &fate, now_us)) {
+		rbi_parcel_clear(p);
+		return;
+	}
+	if (!rbi_refusal_is_of_nodes(r) && !is_exhausted(e, p) &&
+	    rbi_again_keep(&e->again, p, &fate))
+		return;
+	if (fate.message != r->message)
+		rbi_parcel_clear(p);
+	rbi_settle_parcel(e, p, &fate);
+}
+
 /* What had arrived of the oldest flight's answer is kept, and not asked for
- * again. */
-static void keep_head(rbi_engine *e, rbi_parcel *p)
+ * again, unless it sends us elsewhere. */
+static void keep_head(rbi_engine *e, rbi_parcel *p, uint64_t now_us)
 {
 	size_t seen = answered_entries(e, p);
 	rbi_parcel head;
@@ -85,19 +116,11 @@ static void keep_head(rbi_engine *e, rbi_parcel *p)
 	head = rbi_parcel_part(p, 0, seen);
 	fate = fate_of_head(&head, &e->lane->answer);
 	*p = rbi_parcel_part(p, seen, p->cut.count - seen);
-	rbi_settle_parcel(e, &head, &fate);
+	if (e->elsewhere != NULL)
+		rbi_refusal_sift(e, head, (rbi_account){ 0 }, heed, now_us);
+	else
+		rbi_settle_parcel(e, &head, &fate);
 	rbi_backoff_reset(&e->losses);
-}
-
-/* Whether the parcel is not sent again, having been sent too often. */
-static bool is_exhausted(const rbi_engine *e, const rbi_parcel *p)
-{
-	uint32_t most = e->options->attempts;
-
-	/* With several nodes it is a matter of time. */
-	if (e->elsewhere != NULL && most > 1)
-		return false;
-	return p->attempts >= most;
 }
 
 static bool is_one_command(const rbi_cut *cut)
@@ -137,7 +160,8 @@ static void report_doubt(rbi_engine *e, rbi_parcel *p, uint64_t sent,
 
 /* What is in flight when its connection ends: how it fares if it is never
  * sent again. */
-static void take_back(rbi_engine *e, const char *message, bool not_run)
+static void take_back(rbi_engine *e, const char *message, bool not_run,
+		      uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
 	uint64_t sent = e->lane->sent - rbi_min(e->lane->sent, flight->begin);
@@ -147,7 +171,7 @@ static void take_back(rbi_engine *e, const char *message, bool not_run)
 
 	rbi_settle_count(e);
 	if (whole)
-		keep_head(e, &p);
+		keep_head(e, &p, now_us);
 	else
 		rbi_parcel_distrust(&p);
 	rbi_lane_pop(e->lane);
@@ -188,7 +212,7 @@ void rbi_revive_lose(rbi_engine *e, const char *why, bool not_run,
 	if (!not_run)
 		suspect_size(e);
 	while (e->lane->count > 0)
-		take_back(e, message, not_run);
+		take_back(e, message, not_run, now_us);
 	rbi_transport_break(e->transport, RB_ERR_IO, why);
 	rbi_lane_restart(e->lane);
 	/* The first time there is nothing to wait for. */

@@ -1,5 +1,7 @@
 #include "dial.h"
 
+#include "route.h"
+
 #include <hiredis/hiredis.h>
 #include <string.h>
 
@@ -183,13 +185,24 @@ static bool is_ok(const redisReply *reply)
 	       strcmp(reply->str, "OK") == 0;
 }
 
+/* It says no for now: it is loading its data, or has too many clients. */
+static bool is_for_now(const char *words)
+{
+	rbi_route route = rbi_route_error(words, strlen(words), false);
+
+	return route == RBI_ROUTE_LATER || route == RBI_ROUTE_AGAIN ||
+	       (route == RBI_ROUTE_CLOSE &&
+		strstr(words, "max number of clients") != NULL);
+}
+
 static rbi_dialer_state check_answer(rbi_dialer *d)
 {
 	const redisReply *reply = d->ask.reply;
 	const char *unexpected = "an unexpected answer";
+	bool is_error = rbi_reply_is_error(reply);
 
-	d->refused = rbi_reply_is_error(reply);
-	if (d->refused)
+	d->refused = is_error && !is_for_now(reply->str);
+	if (is_error)
 		return failed_stage(d, RB_ERR_CONNECT, reply->str,
 				    harmless(d, reply->str));
 	if (!is_ok(reply))

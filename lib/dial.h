@@ -43,7 +43,7 @@ typedef enum rbi_dialer_stage {
 typedef struct rbi_dialer {
 	/* With RBI_DIALER_FAILED. status: RB_ERR_CONNECT or RB_ERR_NOMEM.
 	 * refused: the server is there, and has answered a command by an
-	 * error. why: "host:port: words", which never hold the password. */
+	 * error that it will not think better of. why: "host:port: words", which never hold the password. */
 	rb_status status;
 	bool refused;
 	char why[512];

@@ -333,12 +333,6 @@ void rbi_leg_start(rbi_leg *leg)
 	leg->ready = true;
 }
 
-/* A server that is still loading its data will let us in later. */
-static bool is_for_good(const rbi_dialer *d)
-{
-	return d->refused && strstr(d->why, "LOADING") == NULL;
-}
-
 static void dial(rbi_leg *leg)
 {
 	rbi_dialer *d = &leg->dialer;
@@ -356,7 +350,7 @@ static void dial(rbi_leg *leg)
 	} else {
 		if (state == RBI_DIALER_WAITING)
 			why = "the deadline for connecting passed";
-		failed(leg, why, is_for_good(d));
+		failed(leg, why, d->refused);
 	}
 	rbi_dialer_fini(d);
 }

@@ -273,7 +273,7 @@ ifeq ($(VARIANT),release)
 check: $(static_checks:%=check-%)
 endif
 check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols, examples
-	@tests/run.sh $(filter-out $(out)/tests/chaos/%,$(tests)) $(replays)
+	@tests/run.sh $(tests) $(replays)
 
 .PHONY: $(suites:%=check-%)
 $(suites:%=check-%): check-%: $(tests)

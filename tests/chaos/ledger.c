@@ -156,6 +156,23 @@ static void check_reports(ledger *l, const rb_result *res)
 	l->sums.unnamed += count != LEDGER_BATCH;
 }
 
+/* The call says of its entries what they say of themselves. */
+static void check_sums(ledger *l, rb_status status, const rb_result *res,
+		       uint64_t failed)
+{
+	l->sums.unnamed += rb_result_failed(res) != failed ||
+			   (status == RB_OK) != (failed == 0);
+}
+
+/* In a storm a call always begins, so there is always a result. */
+static bool is_there(ledger *l, const rb_result *res)
+{
+	if (rb_result_count(res) == LEDGER_BATCH)
+		return true;
+	l->sums.unnamed++;
+	return false;
+}
+
 /* ----------------------------------------------------------------- reads -- */
 
 /* The round of a value; false: it is none of ours. */
@@ -198,10 +215,12 @@ static void check_value(ledger *l, size_t i, rb_slice v, uint64_t deaths)
 	}
 }
 
-void ledger_check_reads(ledger *l, const ledger_batch *b, const rb_result *res,
-			uint64_t deaths)
+void ledger_check_reads(ledger *l, const ledger_batch *b, rb_status status,
+			const rb_result *res, uint64_t deaths)
 {
-	if (rb_result_count(res) != LEDGER_BATCH)
+	uint64_t failed = l->sums.failed;
+
+	if (!is_there(l, res))
 		return;
 	l->sums.reads += LEDGER_BATCH;
 	check_reports(l, res);
@@ -218,14 +237,16 @@ void ledger_check_reads(ledger *l, const ledger_batch *b, const rb_result *res,
 			complain("never written", l->keys[i], v);
 		}
 	}
+	check_sums(l, status, res, l->sums.failed - failed);
 }
 
 /* ---------------------------------------------------------------- writes -- */
 
-void ledger_check_writes(ledger *l, const ledger_batch *b, const rb_result *res,
-			 uint64_t deaths)
+void ledger_check_writes(ledger *l, const ledger_batch *b, rb_status status,
+			 const rb_result *res, uint64_t deaths)
 {
-	bool none = rb_result_count(res) != LEDGER_BATCH;
+	bool none = !is_there(l, res);
+	uint64_t failed = l->sums.failed;
 
 	if (!none) {
 		l->sums.writes += LEDGER_BATCH;
@@ -247,6 +268,8 @@ void ledger_check_writes(ledger *l, const ledger_batch *b, const rb_result *res,
 		l->acknowledged[i] = b->round;
 		l->deaths[i] = deaths;
 	}
+	if (!none)
+		check_sums(l, status, res, l->sums.failed - failed);
 }
 
 bool ledger_is_clean(const ledger *l)

@@ -26,7 +26,8 @@ typedef struct ledger ledger;
 typedef struct ledger_sums {
 	uint64_t reads, writes; /* entries */
 	uint64_t failed;	/* entries, each by its name */
-	uint64_t unnamed;	/* without a message, or as if answered */
+	uint64_t unnamed;	/* without a message, or as if answered; calls
+				 * that say another thing than their entries */
 	uint64_t wrong;		/* values that nobody has written there */
 	uint64_t swapped;	/* values of another key */
 	uint64_t missing;	/* keys that have a value, and came as nil */
@@ -59,10 +60,10 @@ void ledger_pick_reads(ledger *l, ledger_batch *b);
 bool ledger_pick_writes(ledger *l, ledger_batch *b);
 
 /* deaths: of nodes, so far: before the call began, and after it had ended. */
-void ledger_check_reads(ledger *l, const ledger_batch *b, const rb_result *res,
-			uint64_t deaths);
-void ledger_check_writes(ledger *l, const ledger_batch *b, const rb_result *res,
-			 uint64_t deaths);
+void ledger_check_reads(ledger *l, const ledger_batch *b, rb_status status,
+			const rb_result *res, uint64_t deaths);
+void ledger_check_writes(ledger *l, const ledger_batch *b, rb_status status,
+			 const rb_result *res, uint64_t deaths);
 
 /* False: a sum that must be 0 is not. */
 bool ledger_is_clean(const ledger *l);

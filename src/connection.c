@@ -343,15 +343,42 @@ static exits make_client(const place *p, const rb_options *o, rb_client **out)
 	return status == RB_OK ? EXITS_FINE : refuse_client(status);
 }
 
-/* The client is watched, and is freed if it does not come to a connection. */
-static exits connect_client(rb_client **client)
+/*
+ * Without a password nothing is asked of the server when it is connected to, and
+ * one that wants a password would refuse each entry of a long run by itself. So
+ * it is asked here. Whatever else it says is not our business.
+ */
+static bool wants_password(const place *p, rb_client *client)
 {
+	const char *ping[] = { "PING" };
+	const rb_command command = { 1, ping, NULL };
+	rb_result *res = NULL;
+	bool wants;
+
+	if (p->password != NULL || p->kind == PLACE_CLUSTER)
+		return false;
+	wants = rb_pipeline_chunked(client, &command, 1, NULL, &res) != RB_OK &&
+		res != NULL &&
+		strncmp(rb_result_message(res, 0), "NOAUTH", 6) == 0;
+	rb_result_free(res);
+	return wants;
+}
+
+/* The client is watched, and is freed if it does not come to a connection. */
+static exits connect_client(const place *p, rb_client **client)
+{
+	bool connected = rb_client_connect(*client) == RB_OK;
+	bool refused = connected && wants_password(p, *client);
 	exits status = EXITS_SERVER;
 
-	if (rb_client_connect(*client) == RB_OK)
+	if (connected && !refused && signals_caught() == 0)
 		return EXITS_FINE;
 	if (signals_caught() != 0)
 		status = (exits)(EXITS_SIGNAL + signals_caught());
+	else if (refused)
+		say("cannot connect: %s: NOAUTH, a password is needed: "
+		    "--askpass, --pass-file or $REDISCLI_AUTH",
+		    p->address);
 	else
 		say("cannot connect: %s", rb_client_error(*client));
 	signals_unwatch(*client);
@@ -370,13 +397,14 @@ exits connection_open(connection *c, const rb_options *o, rb_client **out)
 	if (status != EXITS_FINE)
 		return status;
 	signals_watch(*out);
-	return connect_client(out);
+	return connect_client(&c->place, out);
 }
 
 exits connection_open_node(const connection *c, const char *host, unsigned port,
 			   const rb_options *o, rb_client **out)
 {
 	place node = { .address = NULL };
+	const place *p;
 	exits status;
 
 	*out = NULL;
@@ -384,13 +412,14 @@ exits connection_open_node(const connection *c, const char *host, unsigned port,
 		say("out of memory");
 		return EXITS_LOCAL;
 	}
-	status = make_client(host != NULL ? &node : &c->place, o, out);
+	p = host != NULL ? &node : &c->place;
+	status = make_client(p, o, out);
+	if (status == EXITS_FINE) {
+		signals_watch_also(*out);
+		status = connect_client(p, out);
+		signals_unwatch(*out);
+	}
 	place_fini(&node);
-	if (status != EXITS_FINE)
-		return status;
-	signals_watch_also(*out);
-	status = connect_client(out);
-	signals_unwatch(*out);
 	return status;
 }
 

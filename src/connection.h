@@ -5,8 +5,8 @@
  * The server is that of --uri; else that of --socket, or of --host and --port;
  * else that of REDIS_URL; else 127.0.0.1:6379. --db wins over a database in a
  * URI. The password is that of --askpass, --pass-file or --pass; else that in
- * the URI; else REDISCLI_AUTH. A password on the command line is warned of and
- * overwritten at once. None is in a message.
+ * the URI; else REDISCLI_AUTH. What is secret on the command line is overwritten
+ * at once, and --pass is warned of. No password is in a message.
  *
  * This library has no TLS. What asks for it is refused with EXITS_USAGE, and not
  * done without.

@@ -7,8 +7,9 @@
 
 #include "exits.h"
 
-/* The most bytes of a password; more is refused, and never cut. */
-enum { PASSWORD_MOST = 65536 };
+/* The most bytes of a password, which is what a server takes from somebody who
+ * is not logged in; more is refused, and never cut. */
+enum { PASSWORD_MOST = 16384 };
 
 /* Overwrites a text, also one that is not used again. NULL is fine. */
 void password_wipe(char *text);

@@ -47,7 +47,8 @@ static bool is_within(const rb_slice *part, const rb_slice *record)
 	uintptr_t at = (uintptr_t)part->data;
 	uintptr_t start = (uintptr_t)record->data;
 
-	return at >= start && at + part->len <= start + record->len;
+	return record->data != NULL && at >= start &&
+	       at + part->len <= start + record->len;
 }
 
 static size_t bytes_beside(const rb_slice *part, const rb_slice *record)
@@ -87,11 +88,23 @@ static block_added make_room(block *b, size_t need)
 	return b->data == NULL ? BLOCK_NOMEM : BLOCK_ADDED;
 }
 
-block_added block_add(block *b, const pair *p)
+static const char *put_record(block *b, const pair *p, block_origin *origin)
 {
 	static const rb_slice newline = { "\n", 1 };
-	size_t need = p->record.len + newline.len +
-		      bytes_beside(&p->key, &p->record) +
+	const char *record;
+
+	*origin = (block_origin){ .file = p->file, .line = p->line };
+	if (p->record.data == NULL)
+		return NULL;
+	record = put(b, p->record);
+	put(b, newline);
+	origin->record = (rb_slice){ record, p->record.len + newline.len };
+	return record;
+}
+
+block_added block_add(block *b, const pair *p)
+{
+	size_t need = p->record.len + 1 + bytes_beside(&p->key, &p->record) +
 		      bytes_beside(&p->value, &p->record);
 	block_added added = make_room(b, need);
 	size_t i = b->n;
@@ -99,13 +112,7 @@ block_added block_add(block *b, const pair *p)
 
 	if (added != BLOCK_ADDED)
 		return added;
-	record = put(b, p->record);
-	put(b, newline);
-	b->origins[i] = (block_origin){
-		.record = { record, p->record.len + newline.len },
-		.file = p->file,
-		.line = p->line,
-	};
+	record = put_record(b, p, &b->origins[i]);
 	b->keys[i] = put_part(b, &p->key, p, record);
 	b->keylens[i] = p->key.len;
 	b->values[i] = put_part(b, &p->value, p, record);

@@ -12,7 +12,7 @@
 enum { BLOCK_RECORDS = 50000, BLOCK_BYTES = 8 * 1024 * 1024 };
 
 typedef struct block_origin {
-	/* The record with a newline behind it. */
+	/* The record with a newline behind it; none for a pair without one. */
 	rb_slice record;
 	const char *file;
 	size_t line;
@@ -37,7 +37,7 @@ typedef enum block_added { BLOCK_ADDED, BLOCK_FULL, BLOCK_NOMEM } block_added;
 block *block_new(void);
 void block_free(block *b);
 
-/* Copies a pair. BLOCK_FULL: it does not fit behind those there are. */
+/* Copies a pair; a key alone has no record. BLOCK_FULL: it does not fit behind those there are. */
 block_added block_add(block *b, const pair *p);
 
 void block_clear(block *b);

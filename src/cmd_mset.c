@@ -196,9 +196,17 @@ static exits worse(exits a, exits b)
 		       a;
 }
 
+static rb_status send_pairs(rb_client *client, const block *b,
+			    const rb_options *o, rb_result **out)
+{
+	return rb_mset_chunked(client, b->keys, b->keylens, b->values,
+			       b->valuelens, b->n, o, out);
+}
+
 static exits send_all(mset *m, rb_client *client)
 {
-	load *l = load_new(client, m->tuning, m->reading.report);
+	static const load_verb verb = { .send = send_pairs, .writes = true };
+	load *l = load_new(client, &verb, m->tuning, m->reading.report);
 	exits status;
 
 	if (l == NULL) {

@@ -8,6 +8,7 @@
 
 struct load {
 	rb_client *client;
+	const load_verb *verb;
 	rb_options options;
 	report *report;
 	deadline deadline;
@@ -19,13 +20,15 @@ struct load {
 	const char *nodes[BLOCK_RECORDS];
 };
 
-load *load_new(rb_client *client, const rb_options *options, report *r)
+load *load_new(rb_client *client, const load_verb *verb,
+	       const rb_options *options, report *r)
 {
 	load *l = calloc(1, sizeof(*l));
 
 	if (l == NULL)
 		return NULL;
 	l->client = client;
+	l->verb = verb;
 	l->options = *options;
 	l->report = r;
 	l->deadline = deadline_begin(options->timeout_ms);
@@ -98,11 +101,12 @@ static void list_failure(load *l, const block *b, const rb_result *res,
 	if (words[0] == '\0')
 		words = rb_status_text(rb_result_status(res, i));
 	fail(l, b, i, outcome == RB_NOT_SENT ? "" : l->nodes[i], words,
-	     unknown);
+	     unknown && l->verb->writes);
 }
 
 static void judge(load *l, const block *b, const rb_result *res)
 {
+	uint64_t number = (uint64_t)rb_result_total(res);
 	report_step step = { .answered = 0 };
 
 	if (rb_result_failed(res) > 0)
@@ -118,6 +122,9 @@ static void judge(load *l, const block *b, const rb_result *res)
 		step.answered++;
 		step.bytes += b->valuelens[i];
 	}
+	l->counts.number += number;
+	if (l->verb->counts && number < step.answered)
+		step.missing = step.answered - number;
 	report_advance(l->report, &step);
 }
 
@@ -174,8 +181,7 @@ static void send_block(load *l, const block *b)
 	rb_status status;
 
 	o.timeout_ms = deadline_left(&l->deadline);
-	status = rb_mset_chunked(l->client, b->keys, b->keylens, b->values,
-				 b->valuelens, b->n, &o, &res);
+	status = l->verb->send(l->client, b, &o, &res);
 	l->verdict = verdict_on(status);
 	if (l->verdict != EXITS_FINE)
 		report_say(l->report, "%s; nothing more is sent",

@@ -2,83 +2,81 @@
 
 #include <string.h>
 
-/* Takes one field behind *at into the buffer, to the comma or the end. */
+/* What is left of a line, from one field to the next. */
 typedef struct field {
 	const char *at;
-	const char *end;
+	size_t left;
 	bool was_quoted;
 } field;
 
-static bool add(scratch *s, const char *from, const char *to)
+static void skip(field *f, size_t n)
 {
-	return scratch_add(s, from, (size_t)(to - from));
+	f->at += n;
+	f->left -= n;
+}
+
+/* Moves n bytes into the buffer. */
+static bool move(field *f, size_t n, scratch *s)
+{
+	bool added = scratch_add(s, f->at, n);
+
+	skip(f, n);
+	return added;
 }
 
 /* Up to the quote that ends it; PARSED_MORE: it is not in this line. */
 static parsed take_quoted(field *f, scratch *s)
 {
 	for (;;) {
-		const char *quote =
-			memchr(f->at, '"', (size_t)(f->end - f->at));
+		const char *quote = memchr(f->at, '"', f->left);
+		size_t n = quote == NULL ? f->left : (size_t)(quote - f->at);
 
-		if (quote == NULL)
-			return add(s, f->at, f->end) &&
-					       scratch_add(s, "\n", 1) ?
-				       PARSED_MORE :
-				       PARSED_NOMEM;
-		/* Two of them are one. */
-		if (quote + 1 < f->end && quote[1] == '"') {
-			if (!add(s, f->at, quote + 1))
-				return PARSED_NOMEM;
-			f->at = quote + 2;
-			continue;
-		}
-		if (!add(s, f->at, quote))
+		if (!move(f, n, s))
 			return PARSED_NOMEM;
-		f->at = quote + 1;
-		return PARSED_PAIR;
+		if (quote == NULL)
+			return scratch_add(s, "\n", 1) ? PARSED_MORE :
+							 PARSED_NOMEM;
+		skip(f, 1);
+		/* Two of them are one. */
+		if (f->left == 0 || *f->at != '"')
+			return PARSED_PAIR;
+		if (!move(f, 1, s))
+			return PARSED_NOMEM;
 	}
-}
-
-/* The carriage return before the newline belongs to it. */
-static void drop_return(field *f)
-{
-	if (f->end > f->at && f->end[-1] == '\r')
-		f->end--;
 }
 
 static parsed take_plain(field *f, scratch *s, pair *out)
 {
-	const char *end = memchr(f->at, ',', (size_t)(f->end - f->at));
+	const char *comma = memchr(f->at, ',', f->left);
+	size_t n = comma == NULL ? f->left : (size_t)(comma - f->at);
 
-	if (end == NULL)
-		end = f->end;
-	if (memchr(f->at, '"', (size_t)(end - f->at)) != NULL)
+	/* A carriage return before the newline belongs to it. */
+	if (comma == NULL && n > 0 && f->at[n - 1] == '\r') {
+		n--;
+		f->left--;
+	}
+	if (memchr(f->at, '"', n) != NULL)
 		return pairs_bad(out, "a quote within a field that does not "
 				      "begin with one");
-	if (!add(s, f->at, end))
-		return PARSED_NOMEM;
-	f->at = end;
-	return PARSED_PAIR;
+	return move(f, n, s) ? PARSED_PAIR : PARSED_NOMEM;
 }
 
 static parsed take_field(field *f, csv_state *state, scratch *s, pair *out)
 {
 	parsed got;
 
-	f->was_quoted = state->quoted || (f->at < f->end && *f->at == '"');
-	if (!f->was_quoted) {
-		drop_return(f);
+	f->was_quoted = state->quoted || (f->left > 0 && *f->at == '"');
+	if (!f->was_quoted)
 		return take_plain(f, s, out);
-	}
 	if (!state->quoted)
-		f->at++;
+		skip(f, 1);
 	got = take_quoted(f, s);
 	state->quoted = got == PARSED_MORE;
 	if (got != PARSED_PAIR)
 		return got;
-	drop_return(f);
-	if (f->at < f->end && *f->at != ',')
+	if (f->left == 1 && *f->at == '\r')
+		skip(f, 1);
+	if (f->left > 0 && *f->at != ',')
 		return pairs_bad(out, "there is more behind the quote that "
 				      "ends a field");
 	return PARSED_PAIR;
@@ -106,7 +104,7 @@ static parsed end_record(const field *f, csv_state *state, scratch *s,
 static parsed take_fields(rb_slice line, csv_state *state, scratch *s,
 			  pair *out)
 {
-	field f = { .at = line.data, .end = line.data + line.len };
+	field f = { .at = line.data, .left = line.len };
 
 	for (;;) {
 		parsed got = take_field(&f, state, s, out);
@@ -115,9 +113,9 @@ static parsed take_fields(rb_slice line, csv_state *state, scratch *s,
 			return got;
 		if (++state->nfields == 1)
 			state->key_len = s->len;
-		if (f.at == f.end)
+		if (f.left == 0)
 			return end_record(&f, state, s, out);
-		f.at++;
+		skip(&f, 1);
 	}
 }
 

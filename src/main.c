@@ -23,6 +23,7 @@ static const command commands[] = {
 	{ "del", cmd_del, "remove keys" },
 	{ "exists", cmd_exists, "tell how many keys there are" },
 	{ "touch", cmd_touch, "touch keys, so that they are not evicted" },
+	{ "bench", cmd_bench, "compare ways to read keys on your server" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 typedef struct search {
+	connection *connection;
 	rb_client *client;
 	const char *prefix;
 	const char *pattern;
@@ -19,18 +20,19 @@ typedef struct search {
 typedef struct redisReply reply_type;
 
 /* The answer to one command, which lives as long as *res. NULL: said. */
-static const reply_type *ask(rb_client *client, int argc, const char **argv,
+static const reply_type *ask(const search *s, int argc, const char **argv,
 			     rb_result **res)
 {
 	rb_command command = { .argc = argc, .argv = argv };
-	rb_status status = rb_pipeline_chunked(client, &command, 1, NULL, res);
+	rb_status status =
+		rb_pipeline_chunked(s->client, &command, 1, NULL, res);
 
 	if (status == RB_OK)
 		return rb_result_reply(*res, 0);
 	if (signals_caught() == 0)
-		say("%s: %s", argv[0],
+		say("%s: %s", connection_name(s->connection),
 		    *res != NULL ? rb_result_message(*res, 0) :
-				   rb_client_error(client));
+				   rb_client_error(s->client));
 	return NULL;
 }
 
@@ -78,7 +80,7 @@ static exits scan(const search *s)
 		const char *argv[] = { "SCAN",	   cursor,  "MATCH",
 				       s->pattern, "COUNT", "1000" };
 		rb_result *res = NULL;
-		const reply_type *found = ask(s->client, 6, argv, &res);
+		const reply_type *found = ask(s, 6, argv, &res);
 
 		status = found == NULL ? EXITS_SERVER :
 					 look(s, found, cursor, sizeof(cursor));
@@ -89,14 +91,14 @@ static exits scan(const search *s)
 
 /* ------------------------------------------------------------- cluster -- */
 
-static exits scan_node(connection *c, const search *s, const reply_type *node)
+static exits scan_node(const search *s, const reply_type *node)
 {
 	search there = *s;
 	rb_options o;
 	exits status;
 
 	rb_options_init(&o);
-	status = connection_open_node(c, node->element[0]->str,
+	status = connection_open_node(s->connection, node->element[0]->str,
 				      (unsigned)node->element[1]->integer, &o,
 				      &there.client);
 	if (status != EXITS_FINE)
@@ -138,11 +140,11 @@ static bool seen_before(const reply_type *slots, size_t i)
 	return false;
 }
 
-static exits scan_nodes(connection *c, const search *s)
+static exits scan_nodes(const search *s)
 {
 	const char *argv[] = { "CLUSTER", "SLOTS" };
 	rb_result *res = NULL;
-	const reply_type *slots = ask(s->client, 2, argv, &res);
+	const reply_type *slots = ask(s, 2, argv, &res);
 	exits status = slots == NULL ? EXITS_SERVER : EXITS_FINE;
 	size_t n = slots == NULL || slots->type != REDIS_REPLY_ARRAY ?
 			   0 :
@@ -154,7 +156,7 @@ static exits scan_nodes(connection *c, const search *s)
 		if (node == NULL)
 			status = say_shape("CLUSTER SLOTS");
 		else if (!seen_before(slots, i))
-			status = scan_node(c, s, node);
+			status = scan_node(s, node);
 	}
 	rb_result_free(res);
 	return status;
@@ -163,13 +165,13 @@ static exits scan_nodes(connection *c, const search *s)
 exits bench_prefix_check(connection *c, rb_client *client, const char *prefix)
 {
 	char *pattern = bench_keys_pattern(prefix);
-	search s = { client, prefix, pattern };
+	search s = { c, client, prefix, pattern };
 	exits status = EXITS_LOCAL;
 
 	if (pattern == NULL)
 		say("out of memory");
 	else if (connection_is_cluster(c))
-		status = scan_nodes(c, &s);
+		status = scan_nodes(&s);
 	else
 		status = scan(&s);
 	free(pattern);

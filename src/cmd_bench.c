@@ -5,16 +5,14 @@
 #include "commands.h"
 
 #include "bench_data.h"
+#include "bench_end.h"
 #include "bench_plot.h"
 #include "bench_run.h"
 #include "bench_table.h"
 #include "number.h"
 #include "say.h"
-#include "signals.h"
 #include "tuning.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,11 +163,6 @@ static size_t most_keys(const bench_plan *plan)
 	return most;
 }
 
-static exits worse(exits a, exits b)
-{
-	return a != EXITS_FINE ? a : b;
-}
-
 static exits put_report(const settings *s, const bench_sheet *sheet)
 {
 	exits status = EXITS_FINE;
@@ -180,12 +173,7 @@ static exits put_report(const settings *s, const bench_sheet *sheet)
 		bench_data_put_csv(sheet);
 	else
 		bench_table_put(sheet);
-	if (fflush(stdout) == 0)
-		return status;
-	if (errno == EPIPE)
-		return (exits)(EXITS_SIGNAL + SIGPIPE);
-	say("standard output: %s", strerror(errno));
-	return EXITS_LOCAL;
+	return bench_end_output(status);
 }
 
 static exits plot(const settings *s, const bench_sheet *sheet)
@@ -215,12 +203,12 @@ static exits measure(const settings *s, bench_work *w)
 		status = bench_run(w, &s->plan, report);
 	ended = bench_work_end(w);
 	if (report->nrows > 0) {
-		status = worse(status, put_report(s, &sheet));
-		status = worse(status, plot(s, &sheet));
+		status = bench_end_worse(status, put_report(s, &sheet));
+		status = bench_end_worse(status, plot(s, &sheet));
 	}
 	bench_report_fini(report);
 	free(report);
-	return worse(status, ended);
+	return bench_end_worse(status, ended);
 }
 
 static exits bench(settings *s, bench_work *w, int argc, char **argv)
@@ -240,10 +228,7 @@ static exits bench(settings *s, bench_work *w, int argc, char **argv)
 	if (rest.noperands > 0)
 		return say_usage("'%s' is one argument too many",
 				 rest.operands[0]);
-	status = measure(s, w);
-	return signals_caught() != 0 ?
-		       (exits)(EXITS_SIGNAL + signals_caught()) :
-		       status;
+	return bench_end_signal(measure(s, w));
 }
 
 int cmd_bench(int argc, char **argv)

@@ -24,6 +24,7 @@ static const command commands[] = {
 	{ "exists", cmd_exists, "tell how many keys there are" },
 	{ "touch", cmd_touch, "touch keys, so that they are not evicted" },
 	{ "bench", cmd_bench, "compare ways to read keys on your server" },
+	{ "tune", cmd_tune, "find the fastest chunks and window for it" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

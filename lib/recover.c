@@ -273,6 +273,9 @@ void rbi_recover_answered(rbi_engine *e, uint64_t now_us)
 	const rbi_refusal r = { a->route, a->status, a->outcome, a->message };
 	rbi_parcel parcel = rbi_settle_oldest(e);
 
+	/* Words that came before any of it had left are about no entry. */
+	if (e->lane->sent <= rbi_lane_oldest(e->lane)->begin)
+		rbi_parcel_clear(&parcel);
 	if (a->status == RB_ERR_SERVER && a->outcome == RB_REJECTED &&
 	    !e->stopped && rbi_recover_refused(e, &parcel, &r, now_us)) {
 		char why[160];

@@ -343,6 +343,8 @@ static exits make_client(const place *p, const rb_options *o, rb_client **out)
 	return status == RB_OK ? EXITS_FINE : refuse_client(status);
 }
 
+enum { ASKING_MS = 5000 };
+
 /*
  * Without a password nothing is asked of the server when it is connected to, and
  * one that wants a password would refuse each entry of a long run by itself. So
@@ -353,11 +355,16 @@ static bool wants_password(const place *p, rb_client *client)
 	const char *ping[] = { "PING" };
 	const rb_command command = { 1, ping, NULL };
 	rb_result *res = NULL;
+	rb_options plain;
 	bool wants;
 
 	if (p->password != NULL || p->kind == PLACE_CLUSTER)
 		return false;
-	wants = rb_pipeline_chunked(client, &command, 1, NULL, &res) != RB_OK &&
+	/* Not as the run is to be: without its transactions, and in time. */
+	rb_options_init(&plain);
+	plain.timeout_ms = ASKING_MS;
+	wants = rb_pipeline_chunked(client, &command, 1, &plain, &res) !=
+			RB_OK &&
 		res != NULL &&
 		strncmp(rb_result_message(res, 0), "NOAUTH", 6) == 0;
 	rb_result_free(res);

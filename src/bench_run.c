@@ -24,6 +24,8 @@ static const uint64_t long_run_ns = 10ull * 1000000000u;
 /* ------------------------------------------------------------ the child -- */
 
 typedef struct sample {
+	/* False: it was said why, and there is nothing else. */
+	bool connected;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	/* Bytes, beyond what the process had before it began to read. */
@@ -92,11 +94,12 @@ static void run_task(void *arg, int from, int to)
 		bench_job job = { &w->keys, t->row->nkeys, w->value_size,
 				  &w->options, gets };
 
+		s.connected = true;
 		measure(client, t, &job, &s);
-		bench_child_put(to, &s, sizeof(s));
 		signals_watch(NULL);
 		rb_client_free(client);
 	}
+	bench_child_put(to, &s, sizeof(s));
 	free(gets);
 }
 
@@ -141,7 +144,10 @@ static exits run_once(state *st, bench_row *row)
 	}
 	done = bench_child_get(child.from, &s, sizeof(s));
 	bench_child_end(&child);
-	if (!done)
+	if (!done && signals_caught() == 0)
+		say("the process of a run ended before it was done: is there "
+		    "memory for it?");
+	if (!done || !s.connected)
 		return EXITS_SERVER;
 	return keep(st, row, &s) ? EXITS_FINE : EXITS_LOCAL;
 }
@@ -197,11 +203,24 @@ static void make_rows(const bench_plan *plan, bench_report *r)
 	}
 }
 
+/* What a signal or a server that went away left undone is not told of. */
+static void drop_untried(bench_report *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->nrows; i++) {
+		if (bench_row_tried(&r->rows[i]))
+			r->rows[kept++] = r->rows[i];
+	}
+	r->nrows = kept;
+}
+
 static exits judge(bench_report *r, exits status)
 {
 	uint64_t right = 0;
 	uint64_t wrong = 0;
 
+	drop_untried(r);
 	for (size_t i = 0; i < r->nrows; i++) {
 		bench_series_sort(&r->rows[i].times);
 		bench_series_sort(&r->rows[i].others);
@@ -225,13 +244,18 @@ exits bench_run(const bench_work *work, const bench_plan *plan,
 	st.probe.key = work->keys.names[0];
 	status = bench_probe_start(&st.probe);
 	if (status != EXITS_FINE)
-		return status;
+		return judge(report, status);
 	if (bench_probe_rest(&st.probe, IDLE_MS, &report->idle))
 		status = run_rounds(&st);
 	else
 		status = EXITS_SERVER;
 	bench_probe_end(&st.probe);
 	return judge(report, status);
+}
+
+bool bench_row_tried(const bench_row *row)
+{
+	return row->right + row->wrong > 0;
 }
 
 double bench_row_rate(const bench_row *row)

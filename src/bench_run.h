@@ -45,6 +45,9 @@ typedef struct bench_report {
 	size_t nrows;
 } bench_report;
 
+/* Whether it ran at all, well or not. */
+bool bench_row_tried(const bench_row *row);
+
 /* Keys that were read, in a second, in the run of median length; 0: none. */
 double bench_row_rate(const bench_row *row);
 

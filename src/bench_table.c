@@ -122,6 +122,15 @@ static void put_idle(const bench_report *r)
 	putchar('\n');
 }
 
+static size_t most_runs(const bench_report *r)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < r->nrows; i++)
+		most = r->rows[i].times.n > most ? r->rows[i].times.n : most;
+	return most;
+}
+
 void bench_table_put(const bench_sheet *sheet)
 {
 	const bench_report *r = sheet->report;
@@ -134,10 +143,10 @@ void bench_table_put(const bench_sheet *sheet)
 		}
 		put_row(sheet, &r->rows[i], failed);
 	}
-	printf("\nThe median of %u rounds. Memory: what the client's process "
+	printf("\nThe median of %zu rounds. Memory: what the client's process "
 	       "grew by. p50, p99,\nslowest: one GET of another client "
 	       "meanwhile%s.\n",
-	       sheet->plan->rounds,
+	       most_runs(r),
 	       sheet->work->rtt_ms > 0 ? ", which has no such distance" : "");
 	if (sheet->price >= 0)
 		printf("Price: of a million keys, at %g for a million "

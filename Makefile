@@ -170,7 +170,8 @@ program_libs = $(hiredis_libs) $(call runpath,$(hiredis_libs)) -lpthread
 
 # Private, or it would reach the library's objects too: they are prerequisites.
 $(out)/tests/%: private includes = -Ilib -Itests/support $(cmocka_flags)
-$(out)/tests/tool/%: private includes = -Isrc -Itests/support $(cmocka_flags)
+$(out)/tests/tool/%: private includes = -Isrc -Itests/support $(cmocka_flags) \
+	$(json_flags)
 $(out)/src/%: private includes = $(json_flags)
 $(out)/tests/support/spawn.o: private defines = -DRBT_TOOL_PATH='"$(tool)"'
 

@@ -171,7 +171,7 @@ static void tell(const mset *m, const load_counts *c)
 
 	if (report_is_quiet(in->report))
 		return;
-	if (c->sent != c->acknowledged + c->not_set)
+	if (c->given != c->acknowledged + c->not_set)
 		report_say(in->report,
 			   "%" PRIu64 " sent, %" PRIu64
 			   " acknowledged, %" PRIu64

@@ -162,11 +162,14 @@ static exits verdict_on(rb_status status)
 		return EXITS_USAGE;
 	case RB_ERR_NOMEM:
 		return EXITS_LOCAL;
+	/* It is there, and refuses all the same, as without memory: a later
+	 * run may do. */
+	case RB_ERR_SERVER:
+		return EXITS_PARTIAL;
 	case RB_ERR_TIMEOUT:
 	case RB_ERR_CONNECT:
 	case RB_ERR_IO:
 	case RB_ERR_PROTOCOL:
-	case RB_ERR_SERVER:
 	case RB_ERR_BUSY:
 	case RB_ERR_SKIPPED:
 		break;
@@ -184,7 +187,7 @@ static void send_block(load *l, const block *b)
 	status = l->verb->send(l->client, b, &o, &res);
 	l->verdict = verdict_on(status);
 	if (l->verdict != EXITS_FINE)
-		report_say(l->report, "%s; nothing more is sent",
+		report_say(l->report, "nothing more is sent: %s",
 			   rb_client_error(l->client));
 	if (res == NULL) {
 		fail_all(l, b, rb_client_error(l->client));
@@ -199,6 +202,7 @@ exits load_block(void *to, const block *b)
 {
 	load *l = to;
 
+	l->counts.given += b->n;
 	if (signals_caught() != 0 || l->verdict != EXITS_FINE)
 		fail_all(l, b, "not sent, since the run was ended");
 	else

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 typedef struct load_counts {
+	uint64_t given;	       /* to be sent */
 	uint64_t sent;	       /* left for the server */
 	uint64_t acknowledged; /* the server said that it is set */
 	uint64_t not_set;      /* the condition of --nx or --xx was not met */

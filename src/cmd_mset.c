@@ -20,8 +20,7 @@
 #include <string.h>
 
 enum {
-	KEY_FORMAT = 256,
-	KEY_NO_ESCAPES,
+	KEY_NO_ESCAPES = 256,
 	KEY_HEADER,
 	KEY_TTL,
 	KEY_NX,
@@ -32,7 +31,7 @@ enum {
 };
 
 static const args_option options[] = {
-	{ KEY_FORMAT, "format", "FORMAT",
+	{ 'f', "format", "FORMAT",
 	  "tsv, csv or json; by itself it goes by the suffix of the first file "
 	  "(.tsv, .csv, .json, .jsonl, .ndjson), tsv if it has none of these" },
 	{ KEY_NO_ESCAPES, "no-escapes", NULL,
@@ -79,7 +78,7 @@ static exits take(void *to, int key, const char *value)
 	mset *m = to;
 
 	switch (key) {
-	case KEY_FORMAT:
+	case 'f':
 		return take_format(m, value);
 	case KEY_TTL:
 		return take_ttl(m, value);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static exits print(const reading *r, const rehearsal *h)
 	if (error == 0)
 		return EXITS_FINE;
 	if (error == EPIPE)
-		return (exits)((int)EXITS_SIGNAL + 13);
+		return (exits)((int)EXITS_SIGNAL + SIGPIPE);
 	say("cannot write standard output: %s", strerror(error));
 	return EXITS_LOCAL;
 }

@@ -204,6 +204,46 @@ static void test_every_byte_can_be_written_in_csv(void **state)
 	rbt_spawned_free(&s);
 }
 
+static void set_all_bytes(const rbt_live *live, char keys[512])
+{
+	for (int i = 0; i < 256; i++) {
+		char c = (char)i;
+		char two[2] = { c, c };
+
+		rbt_do(live->admin, "SET %b %b", &c, (size_t)1, two, (size_t)2);
+		/* For mget -0, to which the key NUL is two ends. */
+		keys[2 * i] = c;
+		keys[2 * i + 1] = '\0';
+	}
+}
+
+static void test_what_mget_writes_is_restored(void **state)
+{
+	static const char *const formats[] = { "tsv", "json", "csv" };
+	rbt_live *live = rbt_live_use(state);
+
+	for (size_t i = 0; i < COUNT(formats); i++) {
+		char keys[512];
+		rbt_spawned s;
+		rbt_spawned out;
+
+		set_all_bytes(live, keys);
+		rbt_tool_want(live, &out, keys, sizeof(keys),
+			      ARGS("mget", "-0", "--format", formats[i]), 0);
+		rbt_do(live->admin, "FLUSHALL");
+		rbt_tool_want(live, &s, out.out, out.outlen,
+			      ARGS("mset", "--format", formats[i]), 0);
+		/* The empty key has no value. */
+		want_words(s.err, "2 without a value");
+		rbt_want_value(live, "", 0, NULL, 0);
+		rbt_do(live->admin, "SET %b %b", "", (size_t)1, "\0",
+		       (size_t)2);
+		want_all_bytes(live);
+		rbt_spawned_free(&s);
+		rbt_spawned_free(&out);
+	}
+}
+
 /* ----------------------------------------------------------------- files -- */
 
 static void test_files_are_read_in_order_and_by_their_suffix(void **state)
@@ -394,6 +434,7 @@ int main(void)
 		RBT_LIVE(test_literal_tsv_takes_all_bytes_but_two),
 		RBT_LIVE(test_every_byte_can_be_written_in_json),
 		RBT_LIVE(test_every_byte_can_be_written_in_csv),
+		RBT_LIVE(test_what_mget_writes_is_restored),
 		RBT_LIVE(test_files_are_read_in_order_and_by_their_suffix),
 		RBT_LIVE(test_the_failed_file_keeps_the_header),
 		RBT_LIVE(test_the_last_value_of_a_key_stands),

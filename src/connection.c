@@ -333,12 +333,14 @@ static exits refuse_client(rb_status status)
 
 static exits make_client(const place *p, const rb_options *o, rb_client **out)
 {
-	char *uri = place_uri(p);
 	rb_status status = RB_ERR_NOMEM;
+	char *uri = place_uri(p);
+	rb_options plain = *o;
 
 	*out = NULL;
+	plain.flags &= ~(uint32_t)RB_TRANSACTION;
 	if (uri != NULL)
-		status = rb_client_open(out, uri, o);
+		status = rb_client_open(out, uri, &plain);
 	password_free(uri);
 	return status == RB_OK ? EXITS_FINE : refuse_client(status);
 }
@@ -360,7 +362,6 @@ static bool wants_password(const place *p, rb_client *client)
 
 	if (p->password != NULL || p->kind == PLACE_CLUSTER)
 		return false;
-	/* Not as the run is to be: without its transactions, and in time. */
 	rb_options_init(&plain);
 	plain.timeout_ms = ASKING_MS;
 	wants = rb_pipeline_chunked(client, &command, 1, &plain, &res) !=

@@ -27,7 +27,8 @@ void connection_free(connection *c);
 /* The options, for args_parse(). */
 args_group connection_group(connection *c);
 
-/* Makes a client with these defaults and connects it. What is wrong was said;
+/* Makes a client with these defaults, but for RB_TRANSACTION, which is left to
+ * each call, and connects it. What is wrong was said;
  * EXITS_USAGE, EXITS_LOCAL or EXITS_SERVER then, or EXITS_SIGNAL and the number
  * of a signal. Before anything else is done with it, the client is made known
  * to signals_watch(). A password is asked for once. */

@@ -337,6 +337,13 @@ static void give_up(rbi_fleet *f, size_t i, const rbi_leg *leg)
 
 typedef enum verdict { WAITS, WENT, GONE } verdict;
 
+/* Nothing would wake up a call that waited for memory. */
+static verdict no_memory(rbi_fleet *f)
+{
+	rbi_fleet_stop(f, RB_ERR_NOMEM, "out of memory");
+	return WAITS;
+}
+
 static verdict see_to(rbi_fleet *f, size_t i)
 {
 	rbi_parcel *p = &f->yard.items[i].parcel;
@@ -350,7 +357,7 @@ static verdict see_to(rbi_fleet *f, size_t i)
 		return WAITS;
 	leg = destination(f, p);
 	if (leg == NULL)
-		return WAITS;
+		return no_memory(f);
 	if (rbi_yard_is_lost(f, leg, p->trip.since_us)) {
 		give_up(f, i, leg);
 		return GONE;
@@ -359,7 +366,7 @@ static verdict see_to(rbi_fleet *f, size_t i)
 		rbi_leg_start(leg);
 	if (leg->state != RBI_LEG_UP || leg->renewing)
 		return WAITS;
-	return send_on(f, i, leg) ? WENT : WAITS;
+	return send_on(f, i, leg) ? WENT : no_memory(f);
 }
 
 void rbi_yard_run(rbi_fleet *f)

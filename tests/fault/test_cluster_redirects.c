@@ -479,6 +479,52 @@ static void test_writes_that_are_sent_on_keep_their_order(void **state)
 	}
 }
 
+/* Of the writes in a call in which the nth allocation fails, those that count as
+ * done were done. False: there are not so many allocations. */
+static bool write_without_memory(rbt_round *r, size_t nth)
+{
+	static const char *keys[] = { "foo", "b", "foo", "a", "foo" };
+	rb_options single = rbt_options(1, 0);
+	char before[8192], after[8192];
+	size_t done, written = 0;
+	rb_status status;
+	bool failed;
+
+	rbt_ring_written(r->ring, before, sizeof(before));
+	r->count.fail_at = r->count.asked + nth;
+	status = rbt_round_write(r, keys, 5, &single);
+	/* Memory is not waited for. */
+	assert_int_not_equal(status, RB_ERR_TIMEOUT);
+	done = status == RB_OK ? 5 : 0;
+	failed = r->count.asked >= r->count.fail_at;
+	r->count.fail_at = 0;
+	assert_true(failed || done == 5);
+	for (size_t i = 0; done < 5 && r->res && i < 5; i++)
+		done += rb_result_status(r->res, i) == RB_OK;
+	rbt_ring_written(r->ring, after, sizeof(after));
+	for (size_t i = strlen(before); after[i]; i++)
+		written += after[i] == '=';
+	assert_in_range(written, done, 5);
+	return failed;
+}
+
+static void test_no_memory_for_writes_that_are_sent_on_is_told(void **state)
+{
+	enum { MOST = 200 };
+	rbt_ring_options o = { .answer = ask_at_the_other, .arg = "foo" };
+	size_t nth = 0;
+
+	do {
+		rbt_round *r = rbt_round_use(state, &o);
+
+		assert_in_range(nth, 0, MOST);
+		(void)write_without_memory(r, 1000);
+		if (!write_without_memory(r, ++nth))
+			return;
+		(void)write_without_memory(r, 1000);
+	} while (true);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -496,6 +542,7 @@ int main(void)
 		RBT_ROUND(test_keys_that_cannot_go_together_go_alone),
 		RBT_ROUND(test_what_is_down_for_a_while_is_asked_again),
 		RBT_ROUND(test_writes_that_are_sent_on_keep_their_order),
+		RBT_ROUND(test_no_memory_for_writes_that_are_sent_on_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

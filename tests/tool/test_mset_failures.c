@@ -2,12 +2,15 @@
  * redisbatch mset when not all goes well: no record is lost without a word,
  * and a second run with the file of failures completes the job.
  */
-#include "tick.h"
+#include "block.h"
 #include "tooling.h"
+
+#include <fcntl.h>
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -139,6 +142,7 @@ typedef struct meddler {
 	/* Where the program has left its pid; NULL: the server is killed. */
 	const char *pid_path;
 	int signal;
+	int fifo;
 	atomic_bool over;
 	pthread_t thread;
 } meddler;
@@ -271,6 +275,67 @@ static void test_a_termination_ends_a_run_in_order(void **state)
 	stop_by(rbt_live_use(state), SIGTERM);
 }
 
+/* More than a block, to a program that will wait for the rest of the next. */
+static void *feed(void *arg)
+{
+	const meddler *m = arg;
+	size_t len;
+	char *in = rbt_make_tsv("key:", SOME_KEYS, &len);
+
+	assert_int_equal(write(m->fifo, in, len), len);
+	free(in);
+	while (rbt_ask_number(m->ctx, "DBSIZE") < BLOCK_RECORDS)
+		;
+	meddle(m);
+	return NULL;
+}
+
+static void test_an_interrupt_ends_the_waiting_for_input(void **state)
+{
+	rbt_live *live = rbt_live_use(state);
+	char pid[512];
+	char fifo[512];
+	char failed[512];
+	meddler m = { .live = live,
+		      .signal = SIGINT,
+		      .pid_path = rbt_path(live, "pid", pid) };
+	const char *const argv[] = { "/bin/sh",
+				     "-c",
+				     "echo $$ >\"$0\"; exec \"$@\"",
+				     pid,
+				     rbt_tool(),
+				     "mset",
+				     "-s",
+				     rbt_server_socket(live->server),
+				     "--failed",
+				     rbt_path(live, "failed", failed),
+				     rbt_path(live, "fifo", fifo),
+				     NULL };
+	char *kept;
+	size_t len;
+	rbt_spawned s;
+
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	/* As a writer that never ends. */
+	m.fifo = open(fifo, O_RDWR);
+	assert_true(m.fifo >= 0);
+	m.ctx = rbt_live_unix(live);
+	assert_int_equal(pthread_create(&m.thread, NULL, feed, &m), 0);
+	rbt_spawn_run(&(rbt_spawn){ .argv = argv }, &s);
+	end(&m);
+	close(m.fifo);
+	unlink(fifo);
+	assert_int_equal(s.status, 130);
+	want_words(s.err, "stopped in ");
+	want_words(s.err, " 50000 acknowledged");
+	kept = rbt_read_file(failed, &len);
+	assert_string_equal(strchr(kept, '\t'), strstr(kept, "\tvalue50000"));
+	assert_int_equal(number_before(s.err, " failed;"),
+			 rbt_count_lines(kept));
+	free(kept);
+	rbt_spawned_free(&s);
+}
+
 static void test_a_deadline_is_that_of_the_whole_run(void **state)
 {
 	enum { N = 120000 };
@@ -315,6 +380,7 @@ int main(void)
 		RBT_LIVE(test_a_server_that_dies_leaves_no_record_unaccounted),
 		RBT_LIVE(test_an_interrupt_ends_a_run_in_order),
 		RBT_LIVE(test_a_termination_ends_a_run_in_order),
+		RBT_LIVE(test_an_interrupt_ends_the_waiting_for_input),
 		RBT_LIVE(test_a_deadline_is_that_of_the_whole_run),
 	};
 

@@ -1,5 +1,6 @@
 #include "reading.h"
 
+#include "rest.h"
 #include "scratch.h"
 #include "signals.h"
 
@@ -17,6 +18,8 @@ typedef struct session {
 	block *b;
 	pairs *in;
 	bool has_header;
+	/* Bytes of the last file that were read. */
+	uint64_t taken;
 	uint64_t told; /* bytes of the file that the report knows of */
 	scratch record;
 } session;
@@ -211,28 +214,39 @@ static exits read_file(session *s, const char *path)
 			break;
 	}
 	tell_taken(s);
-	if (signals_caught() != 0)
-		report_say(s->r->report,
-			   "stopped in %s, of which %" PRIu64
-			   " bytes were read",
-			   pairs_name(s->in), pairs_taken(s->in));
+	s->taken = pairs_taken(s->in);
 	pairs_close(s->in);
 	return status;
+}
+
+/* What was not read stands behind what was read and failed. A file that was not
+ * begun is named alone: its form may be another one. */
+static void keep_rest(session *s, size_t nread)
+{
+	reading *r = s->r;
+
+	rest_keep(r->report, r->paths[nread - 1], s->taken);
+	for (size_t i = nread; i < r->npaths; i++)
+		report_say(r->report, "%s was not read", r->paths[i]);
 }
 
 exits reading_run(reading *r)
 {
 	session s = { .r = r, .b = block_new() };
 	exits status = s.b != NULL ? EXITS_FINE : no_memory(&s);
+	size_t nread = 0;
 	exits last;
 
-	for (size_t i = 0; i < r->npaths && status == EXITS_FINE; i++) {
-		if (signals_caught() == 0)
-			status = read_file(&s, r->paths[i]);
-	}
+	while (nread < r->npaths && status == EXITS_FINE &&
+	       signals_caught() == 0)
+		status = read_file(&s, r->paths[nread++]);
 	/* Also when a file could not be read to its end. */
 	last = s.b != NULL ? hand_on(&s) : EXITS_FINE;
+	if (status == EXITS_FINE)
+		status = last;
+	if (nread > 0 && signals_caught() != 0)
+		keep_rest(&s, nread);
 	block_free(s.b);
 	scratch_free(&s.record);
-	return status != EXITS_FINE ? status : last;
+	return status;
 }

@@ -320,6 +320,11 @@ void report_keep(report *r, rb_slice bytes)
 		out_write(r->failed, bytes.data, bytes.len);
 }
 
+bool report_keeps(const report *r)
+{
+	return r->failed != NULL;
+}
+
 uint64_t report_failed(const report *r)
 {
 	return r->meter.failed;

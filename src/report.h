@@ -64,6 +64,8 @@ void report_fail(report *r, const report_failure *failure);
 
 /* Bytes for the --failed file that are no failure, as the names of columns. */
 void report_keep(report *r, rb_slice bytes);
+/* There is such a file. */
+bool report_keeps(const report *r);
 
 uint64_t report_failed(const report *r);
 

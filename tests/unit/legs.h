@@ -29,7 +29,7 @@ typedef struct legs {
 	rbt_count count;
 	rb_client client;
 	rb_options options;
-	char names[LEGS_MOST][16];
+	char names[LEGS_MOST][32];
 	const char *keys[LEGS_MOST];
 	rbi_batch batch;
 	rbi_array_feed array;

@@ -171,21 +171,43 @@ static void test_a_call_ends_at_its_deadline(void **state)
 	end(&l);
 }
 
-/* Of all nodes together. */
+static size_t bytes_of_parts(const rb_result *res, size_t *most)
+{
+	const rb_result *part;
+	size_t sum = 0;
+
+	*most = 0;
+	for (part = res->parts; part != NULL; part = part->parts) {
+		sum += rbi_result_bytes(part);
+		*most = rbi_max(*most, rbi_result_bytes(part));
+	}
+	return sum;
+}
+
+/* Not that of each node, but of all together. */
 static void test_a_result_has_an_end(void **state)
 {
+	size_t most;
+	size_t sum;
 	legs l;
 
 	(void)state;
 	begin(&l, 60, 3, false, one_value);
-	l.options.max_result_bytes = 150;
 	l.options.chunk_keys = 1;
 	l.options.window = 1;
 	rbi_fleet_run(&l.fleet, NULL, 0);
+	sum = bytes_of_parts(l.res, &most);
+	end(&l);
+	assert_true(most < 2 * sum / 3);
+	begin(&l, 60, 3, false, one_value);
+	l.options.chunk_keys = 1;
+	l.options.window = 1;
+	l.options.max_result_bytes = 2 * sum / 3;
+	rbi_fleet_run(&l.fleet, NULL, 0);
 	assert_status(rbi_fleet_status(&l.fleet), RB_ERR_LIMIT);
+	assert_string_equal(l.fleet.why, "the result passes max_result_bytes");
 	check_reports(&l);
-	assert_true(rb_result_failed(l.res) > 0);
-	assert_true(rb_result_failed(l.res) < 60);
+	assert_in_range(rb_result_failed(l.res), 1, 50);
 	end(&l);
 }
 

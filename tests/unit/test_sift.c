@@ -201,6 +201,45 @@ static void test_a_write_that_a_proxy_lost_is_not_repeated(void **state)
 	legs_end(&l);
 }
 
+/* Commands of any kind are told apart by their replies. */
+static void test_so_is_a_command_of_any_kind(void **state)
+{
+	static const char *const argv[] = { "INCR", "key" };
+	rb_command commands[3];
+	int reads;
+
+	(void)state;
+	for (reads = 0; reads < 2; reads++) {
+		rbi_leg *leg;
+		size_t i;
+		legs l;
+
+		legs_begin(&l, 3, 1, values);
+		for (i = 0; i < 3; i++)
+			commands[i] =
+				(rb_command){ .argc = 2,
+					      .argv = (const char **)argv };
+		l.batch.form = RBI_FORM_COMMANDS;
+		l.batch.shape = RBI_SHAPE_REPLIES;
+		l.batch.commands = commands;
+		l.batch.reads = reads;
+		l.fleet.form = l.batch;
+		l.fleet.form.clustered = true;
+		l.fleet.order = reads ? NULL : &l.order;
+		rbi_supply_next(&l.fleet);
+		leg = legs_up(&l, 0);
+		legs_step(leg);
+		legs_say(&l, 0,
+			 ":1\r\n-upstream failure\r\n-CLUSTERDOWN for now\r\n");
+		legs_step(leg);
+		assert_int_equal(waiting(&l), 1 + reads);
+		if (!reads)
+			assert_outcome(rb_result_outcome(l.res, 1), RB_UNKNOWN);
+		assert_status(rb_result_status(l.res, 0), RB_OK);
+		legs_end(&l);
+	}
+}
+
 static void test_a_command_by_itself_gets_no_smaller(void **state)
 {
 	rbi_leg *leg;
@@ -332,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_any_mixture_is_sifted),
 		cmocka_unit_test(
 			test_a_write_that_a_proxy_lost_is_not_repeated),
+		cmocka_unit_test(test_so_is_a_command_of_any_kind),
 		cmocka_unit_test(test_a_command_by_itself_gets_no_smaller),
 		cmocka_unit_test(
 			test_a_group_that_is_refused_for_a_key_goes_in_halves),

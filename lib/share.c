@@ -143,7 +143,7 @@ void rbi_share_fail(rbi_leg *leg, const rbi_fate *fate)
 static bool put_aside(rbi_leg *leg, size_t n, bool doubted)
 {
 	rbi_fate fate = { RB_ERR_SKIPPED, RB_NOT_SENT,
-			  "nobody knows what an earlier write did" };
+			  "an earlier write was still waited for" };
 	rbi_span *span = next_span(leg);
 	rbi_parcel p;
 
@@ -154,6 +154,8 @@ static bool put_aside(rbi_leg *leg, size_t n, bool doubted)
 	shorten(leg, n);
 	if (!doubted && rbi_yard_put(leg, &p, &fate))
 		return true;
+	fate.message = doubted ? "nobody knows what an earlier write did" :
+				 "out of memory";
 	rbi_settle_parcel(&leg->engine, &p, &fate);
 	return true;
 }

@@ -241,6 +241,118 @@ static void test_who_was_the_primary_is_not_read_as_a_replica(void **state)
 	legs_end(&l);
 }
 
+/* All of one key, of which the first was refused and waits. */
+static rbi_leg *hold(legs *l, size_t n)
+{
+	const rbi_fate fate = { RB_ERR_SERVER, RB_REJECTED, "refused" };
+	rbi_leg *leg;
+	rbi_parcel p;
+	size_t i;
+
+	for (i = 0; i < LEGS_MOST; i++)
+		values[i] = "v";
+	legs_begin(l, n, 1, values);
+	for (i = 0; i < n; i++)
+		l->keys[i] = "same";
+	rbi_supply_next(&l->fleet);
+	leg = legs_up(l, 0);
+	p = rbi_sorted_parcel(
+		l->fleet.loads[0],
+		&(rbi_cut){ .batch = &l->fleet.loads[0]->batch, .count = 1 });
+	leg->spans[0].first++;
+	leg->spans[0].count--;
+	assert_true(rbi_result_promise(l->res));
+	assert_true(rbi_yard_put(leg, &p, &fate));
+	return leg;
+}
+
+static void test_what_waits_for_an_earlier_write_says_so(void **state)
+{
+	rbi_leg *leg;
+	legs l;
+
+	(void)state;
+	leg = hold(&l, 5);
+	assert_int_equal(next_chunk(leg, RB_OK).cut.count, 0);
+	assert_int_equal(legs_spans(leg), 0);
+	assert_int_equal(l.fleet.yard.count, 2);
+	rbi_yard_report(&l.fleet);
+	assert_int_equal(legs_count(&l, RB_ERR_SKIPPED, "was still waited for"),
+			 4);
+	legs_end(&l);
+}
+
+/* Whatever fails: each entry waits, is told, or is still to be sent. */
+static void test_without_memory_what_is_held_is_told(void **state)
+{
+	bool failed = true;
+	size_t fail_at = 0;
+	size_t seen = 0;
+
+	(void)state;
+	while (failed) {
+		const rbi_bounds bounds = { .keys = 10,
+					    .args = SIZE_MAX,
+					    .request_bytes = SIZE_MAX / 2,
+					    .reply_bytes = SIZE_MAX };
+		size_t waiting = 1;
+		rbi_leg *leg;
+		rbi_parcel p;
+		size_t told;
+		legs l;
+
+		leg = hold(&l, 5);
+		l.fleet.yard.cap = l.fleet.yard.count;
+		l.count.fail_at = l.count.asked + ++fail_at;
+		(void)leg->feed.ops->next(&leg->feed, &bounds, &p);
+		failed = l.count.asked >= l.count.fail_at;
+		if (l.fleet.yard.count == 2)
+			waiting += l.fleet.yard.items[1].parcel.cut.count;
+		told = legs_count(&l, RB_ERR_SKIPPED, "out of memory");
+		seen += told;
+		assert_int_equal(waiting + told + legs_spans(leg), 5);
+		assert_int_equal(l.fleet.left, 5 - told);
+		legs_end(&l);
+	}
+	assert_int_equal(seen, 4);
+}
+
+/* What belongs to another leg stays until there is memory to give it away. */
+static void test_without_memory_nothing_is_given_away(void **state)
+{
+	bool failed = true;
+	size_t fail_at = 0;
+
+	(void)state;
+	while (failed) {
+		const rbi_bounds bounds = { .keys = 1000,
+					    .args = SIZE_MAX,
+					    .request_bytes = SIZE_MAX / 2,
+					    .reply_bytes = SIZE_MAX };
+		rb_status status;
+		rbi_leg *leg;
+		rbi_parcel p;
+		legs l;
+
+		supply(&l, 40, 1, false);
+		leg = legs_leg(&l, 0);
+		rbi_pool_moved(
+			l.client.pool, leg->spans[0].load->slots[0],
+			rbi_slotmap_node(&l.client.pool->map, "other", 5, 1));
+		l.count.fail_at = l.count.asked + ++fail_at;
+		status = leg->feed.ops->next(&leg->feed, &bounds, &p);
+		failed = l.count.asked >= l.count.fail_at;
+		assert_int_equal(all_spans(&l) + p.cut.count, 40);
+		if (status != RB_OK) {
+			assert_status(status, RB_ERR_NOMEM);
+			assert_string_equal(leg->feed.problem, "out of memory");
+			assert_int_equal(p.cut.count, 0);
+		}
+		legs_end(&l);
+	}
+	assert_true(fail_at > 5);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -255,6 +367,9 @@ int main(void)
 			test_what_moved_meanwhile_is_given_away_when_cut),
 		cmocka_unit_test(
 			test_who_was_the_primary_is_not_read_as_a_replica),
+		cmocka_unit_test(test_what_waits_for_an_earlier_write_says_so),
+		cmocka_unit_test(test_without_memory_what_is_held_is_told),
+		cmocka_unit_test(test_without_memory_nothing_is_given_away),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

@@ -40,6 +40,9 @@ DESTDIR =
 # release, asan (with UBSan), tsan, coverage or fuzz (for make fuzz); each has
 # its own build/ folder.
 VARIANT = release
+# no: the library alone, without the redisbatch command, which needs jansson.
+# Where there is no jansson it is left out by itself.
+WITH_TOOL = yes
 # 1 shows the commands and the output of every test.
 V = 0
 # How long make fuzz runs each target, and how many of them at a time.
@@ -48,9 +51,10 @@ FUZZ_JOBS = 2
 FUZZ_SEED = 0
 # How long make chaos goes on.
 CHAOS_SECONDS = 60
-# What percentage of lib/ the tests must reach.
+# What percentage of lib/ the tests must reach, and of the lines of src/.
 COVERAGE_LINES = 95
 COVERAGE_BRANCHES = 90
+COVERAGE_TOOL = 85
 
 # The usual names, from the command line or the environment.
 CFLAGS ?= $(optimise_$(VARIANT))
@@ -93,6 +97,12 @@ version := $(major).$(call version_of,MINOR).$(call version_of,PATCH)
 
 lib_src := $(wildcard lib/*.c)
 tool_src := $(wildcard src/*.c)
+# What is installed with the tool, and where it belongs.
+man_page := docs/redisbatch.1
+bash_words := completions/redisbatch.bash
+zsh_words := completions/_redisbatch
+bash_dir = $(datadir)/bash-completion/completions
+zsh_dir = $(datadir)/zsh/site-functions
 support_src := $(wildcard tests/support/*.c)
 suites := unit live fault torture chaos tool
 test_src := $(foreach s,$(suites),$(wildcard tests/$s/test_*.c))
@@ -158,6 +168,16 @@ cmocka_flags := $(call system_dirs,$(call pkg,--cflags-only-I cmocka))
 cmocka_libs := $(call pkg,--libs cmocka)
 json_flags := $(call system_dirs,$(call pkg,--cflags-only-I jansson))
 json_libs := $(call pkg,--libs jansson)
+have_json := $(shell $(PKG_CONFIG) --exists jansson 2>/dev/null && echo yes)
+endif
+
+# The tool, unless there is a reason to leave it out, and its tests with it.
+left_out := $(if $(filter yes,$(WITH_TOOL)),$(if $(have_json),,\
+	jansson was not found by $(PKG_CONFIG)),WITH_TOOL is $(WITH_TOOL))
+with_tool := $(if $(left_out),,$(tool))
+ifneq ($(left_out),)
+test_src := $(filter-out tests/tool/%,$(test_src))
+tests := $(filter-out $(out)/tests/tool/%,$(tests))
 endif
 
 warnings = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -186,7 +206,9 @@ say = $(if $(quiet),@printf '  %-7s %s\n' '$1' '$2')
 # ------------------------------------------------------------ the library --
 
 .PHONY: all help
-all: $(static_lib) $(tool) ## the library, the tool and redisbatch.pc (the default)
+all: $(static_lib) $(with_tool) ## the library, the tool and redisbatch.pc (the default)
+	$(if $(left_out),@echo 'The redisbatch command was left out:' \
+		'$(strip $(left_out)).')
 ifeq ($(VARIANT),release)
 all: $(shared_lib) build/redisbatch.pc
 endif
@@ -197,7 +219,7 @@ help: ## this list
 	@echo '  deps           install what building and testing need'
 	@echo 'Variables: VARIANT=$(VARIANT) (or asan, tsan, coverage), V=1, CC,'
 	@echo 'CFLAGS, LDFLAGS, prefix=$(prefix), libdir and its like, DESTDIR,'
-	@echo 'ARGS for demo and bench.'
+	@echo 'WITH_TOOL=$(WITH_TOOL), ARGS for demo and bench.'
 
 # Objects depend on this file, which changes when the flags do.
 $(out)/flags: export flags = $(compile) $(link) $(cmocka_flags)
@@ -265,8 +287,10 @@ $(tests): %: %.o $(support_lib) $(static_lib)
 	$(quiet)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		$(cmocka_libs) $(json_libs) $(program_libs)
 
-static_checks := layers symbols header examples
-.PHONY: tests check check-layers check-symbols check-header check-examples
+static_checks := layers symbols header examples \
+	$(if $(left_out),,tool-docs)
+.PHONY: tests check check-layers check-symbols check-header check-examples \
+	check-tool-docs
 tests: $(tests) $(replays) ## build the tests
 
 # The tests run last, so that their count is the last line.
@@ -299,20 +323,28 @@ check-threads: $(threaded) ## the tests with threads, for VARIANT=tsan
 
 # The tests run again from nothing; what was reached before does not count.
 .PHONY: coverage
-coverage: ## lines and branches of lib/ that the tests reach; needs gcovr
+coverage: ## what the tests reach of lib/ and src/; needs gcovr
 	@command -v gcovr >/dev/null || { echo 'gcovr was not found; try:' \
 		'apt-get install gcovr, or pip install gcovr' >&2; exit 1; }
 	@$(MAKE) --no-print-directory VARIANT=coverage tests
 	@find build/coverage -name '*.gcda' -exec rm -f {} +
 	@$(MAKE) --no-print-directory VARIANT=coverage check
 	@GCOV='$(gcov)' tests/coverage.sh build/coverage \
-		$(COVERAGE_LINES) $(COVERAGE_BRANCHES)
+		$(COVERAGE_LINES) $(COVERAGE_BRANCHES) $(COVERAGE_TOOL)
 
 check-layers: ## includes and calls keep to lib/LAYERS
 	@tests/check_layers.sh lib
 
 check-symbols: build/$(so_file) $(static_lib) ## header, map and library agree
 	@tests/check_symbols.sh $(header) lib/redisbatch.map $^
+
+check-tool-docs: $(tool) ## each option is in the man page and the completions
+	@if command -v bash >/dev/null; then \
+		tests/check_tool_docs.sh $(tool) $(man_page) $(bash_words) \
+			$(zsh_words); \
+	else \
+		echo 'check-tool-docs skipped: there is no bash'; \
+	fi
 
 check-header: ## the public header alone, as C and as C++
 	@tests/check_header.sh $(header)
@@ -377,8 +409,9 @@ bench: $(bench) ## measure it
 
 # ---------------------------------------------------------------- install --
 
-.PHONY: install uninstall installcheck
+.PHONY: install install-tool uninstall installcheck
 install: $(static_lib) $(shared_lib) ## below $(DESTDIR)$(prefix); runs no ldconfig
+install: $(if $(left_out),,install-tool)
 	$(quiet)$(INSTALL) -d $(DESTDIR)$(includedir)/redisbatch \
 		$(DESTDIR)$(libdir) $(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(docdir)
 	$(quiet)$(INSTALL) -m 644 $(header) $(DESTDIR)$(includedir)/redisbatch
@@ -390,11 +423,20 @@ install: $(static_lib) $(shared_lib) ## below $(DESTDIR)$(prefix); runs no ldcon
 	$(quiet)chmod 644 $(DESTDIR)$(pkgconfigdir)/redisbatch.pc
 	$(quiet)$(INSTALL) -m 644 $(wildcard README.md LICENSE) $(DESTDIR)$(docdir)
 
+install-tool: $(tool)
+	$(quiet)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \
+		$(DESTDIR)$(bash_dir) $(DESTDIR)$(zsh_dir)
+	$(quiet)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(bindir)
+	$(quiet)$(INSTALL) -m 644 $(man_page) $(DESTDIR)$(mandir)/man1
+	$(quiet)$(INSTALL) -m 644 $(bash_words) $(DESTDIR)$(bash_dir)/redisbatch
+	$(quiet)$(INSTALL) -m 644 $(zsh_words) $(DESTDIR)$(zsh_dir)
+
 # A prefix of its own goes with what was in it, unless other things are there;
 # the system's folders stay.
 ifeq ($(filter /usr /usr/local,$(prefix)),)
-own_folders = $(includedir) $(libdir) $(datarootdir)/doc $(datarootdir) \
-	$(prefix)
+own_folders = $(includedir) $(libdir) $(bindir) $(mandir)/man1 $(mandir) \
+	$(bash_dir) $(datadir)/bash-completion $(zsh_dir) $(datadir)/zsh \
+	$(datarootdir)/doc $(datadir) $(datarootdir) $(exec_prefix) $(prefix)
 endif
 
 uninstall: ## take away what install put there
@@ -402,12 +444,16 @@ uninstall: ## take away what install put there
 		$(DESTDIR)$(libdir)/libredisbatch.a \
 		$(addprefix $(DESTDIR)$(libdir)/,$(so_link) $(so_name) $(so_file)) \
 		$(DESTDIR)$(pkgconfigdir)/redisbatch.pc \
-		$(DESTDIR)$(docdir)/README.md $(DESTDIR)$(docdir)/LICENSE
+		$(DESTDIR)$(docdir)/README.md $(DESTDIR)$(docdir)/LICENSE \
+		$(DESTDIR)$(bindir)/redisbatch \
+		$(DESTDIR)$(mandir)/man1/redisbatch.1 \
+		$(DESTDIR)$(bash_dir)/redisbatch $(DESTDIR)$(zsh_dir)/_redisbatch
 	$(quiet)for dir in $(includedir)/redisbatch $(pkgconfigdir) $(docdir) \
 			$(own_folders); do \
 		rmdir "$(DESTDIR)$$dir" 2>/dev/null || :; \
 	done
 
+installcheck: export WITH := $(if $(left_out),,tool)
 installcheck: all ## install, use and uninstall, in folders of its own
 	@rm -rf $(tryout)
 	@$(MAKE) $(call at,$(tryout),) install
@@ -418,6 +464,10 @@ installcheck: all ## install, use and uninstall, in folders of its own
 		$(MAKE) $(call at,/usr,$(tryout)/root) install
 	@tests/installcheck.sh staged $(tryout)/root/usr
 	@$(MAKE) $(call at,/usr,$(tryout)/root) uninstall
+	@tests/installcheck.sh gone $(tryout)
+	@$(MAKE) $(call at,$(tryout),) WITH_TOOL=no install
+	@WITH= tests/installcheck.sh staged $(tryout)
+	@$(MAKE) $(call at,$(tryout),) WITH_TOOL=no uninstall
 	@tests/installcheck.sh gone $(tryout)
 
 # --------------------------------------------------------------- the code --
@@ -433,16 +483,18 @@ format-check: ## tell where clang-format would change the layout
 		echo 'format-check skipped: there is no $(CLANG_FORMAT)'; \
 	fi
 
-lint: ## clang-tidy and cppcheck over lib/, where they are installed
+linted_tool := $(if $(left_out),,$(tool_src))
+lint: ## clang-tidy and cppcheck over lib/ and src/, where they are installed
 	@if command -v clang-tidy >/dev/null; then \
-		clang-tidy --quiet $(lib_src) -- $(filter-out -M%,$(compile)); \
+		clang-tidy --quiet $(lib_src) $(linted_tool) -- \
+			$(filter-out -M%,$(compile)) $(json_flags); \
 	else \
 		echo 'clang-tidy skipped: it is not installed'; \
 	fi
 	@if command -v cppcheck >/dev/null; then \
 		cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 			--enable=warning,performance,portability \
-			--suppress=missingIncludeSystem -Iinclude lib; \
+			--suppress=missingIncludeSystem -Iinclude lib src; \
 	else \
 		echo 'cppcheck skipped: it is not installed'; \
 	fi

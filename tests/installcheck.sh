@@ -4,6 +4,9 @@
 #	tests/installcheck.sh use PREFIX     build and run a program with it
 #	tests/installcheck.sh staged PREFIX  the files are there
 #	tests/installcheck.sh gone FOLDER    no file is left, nor a folder of ours
+#
+# WITH: "tool" if the redisbatch command was installed too; it is not there
+# otherwise.
 set -eu
 
 step=$1
@@ -17,6 +20,14 @@ files() {
 	Darwin) echo lib/libredisbatch.dylib ;;
 	*) echo lib/libredisbatch.so ;;
 	esac
+	[ "${WITH:-}" != tool ] || tool_files
+}
+
+tool_files() {
+	echo bin/redisbatch
+	echo share/man/man1/redisbatch.1
+	echo share/bash-completion/completions/redisbatch
+	echo share/zsh/site-functions/_redisbatch
 }
 
 check_files() {
@@ -26,6 +37,23 @@ check_files() {
 			exit 1
 		fi
 	done
+	[ "${WITH:-}" != tool ] || return 0
+	for file in $(tool_files); do
+		if [ -e "$prefix/$file" ]; then
+			echo "installcheck: $file without the tool" >&2
+			exit 1
+		fi
+	done
+}
+
+# The command runs from where it is, and finds its libraries.
+try_tool() {
+	said=$("$prefix/bin/redisbatch" --version)
+	if [ "$said" != "redisbatch $version" ]; then
+		echo "installcheck: the command says $said" >&2
+		exit 1
+	fi
+	printf '  %-7s %s\n' INSTALL "$said"
 }
 
 # A program that calls hiredis and the library, and needs no server.
@@ -75,6 +103,7 @@ use() {
 	mkdir "$work/static"
 	cp "$prefix/lib/libredisbatch.a" "$work/static"
 	try static --static "-L$work/static"
+	[ "${WITH:-}" != tool ] || try_tool
 }
 
 check_gone() {

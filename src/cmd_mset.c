@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	KEY_NO_ESCAPES = 256,
@@ -150,11 +151,14 @@ static exits prepare(mset *m, const args_rest *rest)
 	static char *only_stdin[] = { dash };
 	exits status;
 
+	if (rest->noperands == 0 && isatty(STDIN_FILENO) == 1)
+		return say_usage("no records: name a file, or - for standard "
+				 "input");
 	m->reading.paths = rest->noperands > 0 ? rest->operands : only_stdin;
 	m->reading.npaths = rest->noperands > 0 ? rest->noperands : 1;
 	m->reading.max_value = m->tuning->max_value_bytes > 0 ?
 				       m->tuning->max_value_bytes :
-				       SIZE_MAX;
+				       READING_MOST;
 	status = choose_format(m);
 	if (status == EXITS_FINE)
 		status = check(m);

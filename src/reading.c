@@ -156,12 +156,18 @@ static exits refuse(session *s, const pair *p)
 	return EXITS_FINE;
 }
 
+/* What the library would refuse together with all others of its block. */
 static exits take_checked(session *s, pair *p)
 {
-	if (p->value.len <= s->r->max_value)
+	if (p->value.len > s->r->max_value)
+		snprintf(p->words, sizeof(p->words),
+			 "the value has %zu bytes, above --max-value",
+			 p->value.len);
+	else if (p->key.len > READING_MOST)
+		snprintf(p->words, sizeof(p->words),
+			 "the key is longer than 512 MiB");
+	else
 		return take_pair(s, p);
-	snprintf(p->words, sizeof(p->words),
-		 "the value has %zu bytes, above --max-value", p->value.len);
 	return refuse(s, p);
 }
 

@@ -10,6 +10,9 @@
 #include "exits.h"
 #include "report.h"
 
+/* No server takes a longer key or value. */
+#define READING_MOST ((size_t)512 * 1024 * 1024)
+
 /* Takes a block, whose records it may keep no longer than the call. What is
  * not EXITS_FINE ends the reading. */
 typedef exits reading_take(void *to, const block *b);

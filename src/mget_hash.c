@@ -34,6 +34,8 @@ typedef struct block {
 	rb_slice *values;
 	rb_status *statuses;
 	size_t n;
+	/* How many of them are asked for: the others were, and are kept. */
+	size_t asked;
 	/* The number of its first field in the run. */
 	size_t first;
 	/* How many fields are wanted in a block. */
@@ -137,7 +139,8 @@ static void point(block *b)
 {
 	const char *at = b->names == NULL ? "" : b->names;
 
-	for (size_t i = 0; i < b->n; i++) {
+	b->asked = b->n < b->wanted ? b->n : b->wanted;
+	for (size_t i = 0; i < b->asked; i++) {
 		b->fields[i] = at;
 		b->slices[i] = (rb_slice){ at, b->lens[i] };
 		at += b->lens[i];
@@ -202,8 +205,8 @@ static size_t count_settled(const block *b, const rb_result *res)
 {
 	size_t i = 0;
 
-	while (i < b->n &&
-	       (b->n == 1 || rb_result_status(res, i) != RB_ERR_LIMIT))
+	while (i < b->asked &&
+	       (b->asked == 1 || rb_result_status(res, i) != RB_ERR_LIMIT))
 		i++;
 	return i;
 }
@@ -225,7 +228,7 @@ static void adapt(block *b, size_t settled, size_t bytes)
 static bool take_settled(mget *m, block *b, rb_status status,
 			 const rb_result *res)
 {
-	size_t n = res == NULL ? b->n : count_settled(b, res);
+	size_t n = res == NULL ? b->asked : count_settled(b, res);
 	const format_rows rows = { b->slices, b->values, b->statuses, n };
 	size_t bytes = 0;
 	int took;
@@ -252,15 +255,14 @@ static bool ask(mget *m, block *b, const rb_options *o)
 	rb_status status;
 	bool fine;
 
-	if (b->n > 1)
+	if (b->asked > 1)
 		bounded.max_result_bytes = MOST_VALUES;
-	point(b);
 	status = rb_hmget_chunked(m->client, m->hash, strlen(m->hash),
-				  b->fields, b->lens, b->n, &bounded, &res);
+				  b->fields, b->lens, b->asked, &bounded, &res);
 	if (rb_result_stats(res, &stats) == RB_OK)
 		add_stats(&m->stats, &stats);
 	/* A result at its bound ends the call, but not the run. */
-	if (status == RB_ERR_LIMIT && b->n > 1)
+	if (status == RB_ERR_LIMIT && b->asked > 1)
 		status = RB_ERR_PARTIAL;
 	mget_end(m, status);
 	fine = status == RB_OK || status == RB_ERR_PARTIAL;
@@ -302,6 +304,7 @@ void mget_run_hash(mget *m)
 		mget_end(m, RB_ERR_NOMEM);
 	while (m->status == EXITS_FINE && signals_caught() == 0 &&
 	       fill(m, &b) && b.n > 0) {
+		point(&b);
 		if (!shorten(m, &o, began)) {
 			mget_end(m, RB_ERR_TIMEOUT);
 			(void)take_settled(m, &b, RB_ERR_TIMEOUT, NULL);

@@ -140,14 +140,14 @@ static exits write_keys(bench_work *w)
 	o.flags |= RB_STOP_ON_ERROR;
 	o.on_chunk = note_chunk;
 	o.on_chunk_arg = &p;
-	w->written = true;
 	status = rb_mset_stream(w->client, next_pair, &p, &o, NULL);
+	w->nwritten = p.next;
 	free(value);
 	if (status == RB_OK)
 		return EXITS_FINE;
 	/* What was only refused needs no removal, which would be refused too. */
-	if (status == RB_ERR_SERVER || status == RB_ERR_PARTIAL)
-		w->written = p.applied;
+	if ((status == RB_ERR_SERVER || status == RB_ERR_PARTIAL) && !p.applied)
+		w->nwritten = 0;
 	if (signals_caught() == 0)
 		say("the keys could not be written: %s",
 		    rb_client_error(w->client));
@@ -230,7 +230,7 @@ static exits remove_keys(bench_work *w)
 		rb_result *res = NULL;
 
 		status = rb_unlink_chunked(w->client, w->keys.names,
-					   w->keys.lens, w->keys.n, &o, &res);
+					   w->keys.lens, w->nwritten, &o, &res);
 		rb_result_free(res);
 	}
 	if (status == RB_OK)
@@ -248,11 +248,11 @@ exits bench_work_end(bench_work *w)
 	w->delay = NULL;
 	/* From here on a signal is too late to end anything. */
 	signals_watch(NULL);
-	if (w->written)
+	if (w->nwritten > 0)
 		status = remove_keys(w);
 	rb_client_free(w->client);
 	w->client = NULL;
-	w->written = false;
+	w->nwritten = 0;
 	return status;
 }
 

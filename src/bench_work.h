@@ -25,8 +25,8 @@ typedef struct bench_work {
 	/* For what is not measured: straight to the server. */
 	rb_client *client;
 	delay *delay;
-	/* Something was written. */
-	bool written;
+	/* The first ones of the keys, which may have been written. */
+	size_t nwritten;
 } bench_work;
 
 /* The defaults, and out of memory: EXITS_LOCAL. bench_work_fini() in both

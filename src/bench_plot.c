@@ -155,17 +155,15 @@ static void open_to_others(int fd)
 	(void)fchmod(fd, (mode_t)(0666 & ~mask));
 }
 
-exits bench_plot_put(const bench_sheet *sheet, const char *path)
+/* A file beside the one to be, under a name that nobody has. */
+static exits make_draft(const char *path, char *draft, size_t size)
 {
-	char draft[4096];
-	struct stat st;
 	int fd;
 
-	if (!any_points(sheet->report)) {
-		say("%s: nothing to draw", path);
+	if (snprintf(draft, size, "%s.XXXXXX", path) >= (int)size) {
+		say("%s: %s", path, strerror(ENAMETOOLONG));
 		return EXITS_LOCAL;
 	}
-	snprintf(draft, sizeof(draft), "%s.XXXXXX", path);
 	fd = mkstemp(draft);
 	if (fd < 0) {
 		say("%s: %s", path, strerror(errno));
@@ -173,6 +171,30 @@ exits bench_plot_put(const bench_sheet *sheet, const char *path)
 	}
 	open_to_others(fd);
 	close(fd);
+	return EXITS_FINE;
+}
+
+exits bench_plot_check(const char *path)
+{
+	char draft[4096];
+	exits status = make_draft(path, draft, sizeof(draft));
+
+	if (status == EXITS_FINE)
+		(void)unlink(draft);
+	return status;
+}
+
+exits bench_plot_put(const bench_sheet *sheet, const char *path)
+{
+	char draft[4096];
+	struct stat st;
+
+	if (!any_points(sheet->report)) {
+		say("%s: nothing to draw", path);
+		return EXITS_LOCAL;
+	}
+	if (make_draft(path, draft, sizeof(draft)) != EXITS_FINE)
+		return EXITS_LOCAL;
 	errno = 0;
 	if (draw(sheet, draft) && stat(draft, &st) == 0 && st.st_size > 0 &&
 	    rename(draft, path) == 0)

@@ -10,6 +10,9 @@
 /* Whether there is a gnuplot in PATH. */
 bool bench_plot_possible(void);
 
+/* Whether a file can be made there. EXITS_LOCAL: no, which was said. */
+exits bench_plot_check(const char *path);
+
 /* Draws it as SVG. EXITS_LOCAL: it could not be drawn or written, which was
  * said; there is no half of a file then. */
 exits bench_plot_put(const bench_sheet *sheet, const char *path);

@@ -96,7 +96,7 @@ static int next_pair(void *arg, rb_slice *key, rb_slice *value)
 	pairs *p = arg;
 	const bench_keys *keys = &p->w->keys;
 
-	if (p->next == keys->n)
+	if (p->next == keys->n || signals_caught() != 0)
 		return 0;
 	*key = (rb_slice){ keys->names[p->next], keys->lens[p->next] };
 	*value = (rb_slice){ p->value, p->w->value_size };
@@ -126,6 +126,9 @@ static char *make_value(size_t size)
 	return value;
 }
 
+/* A signal does not cut the connection here, since what was sent would then be
+ * applied behind our back, and perhaps after the keys were removed. It ends the
+ * stream, and what is in flight is awaited. */
 static exits write_keys(bench_work *w)
 {
 	char *value = make_value(w->value_size);
@@ -140,11 +143,13 @@ static exits write_keys(bench_work *w)
 	o.flags |= RB_STOP_ON_ERROR;
 	o.on_chunk = note_chunk;
 	o.on_chunk_arg = &p;
+	signals_watch(NULL);
 	status = rb_mset_stream(w->client, next_pair, &p, &o, NULL);
+	signals_watch(w->client);
 	w->nwritten = p.next;
 	free(value);
 	if (status == RB_OK)
-		return EXITS_FINE;
+		return signals_caught() == 0 ? EXITS_FINE : EXITS_SERVER;
 	/* What was only refused needs no removal, which would be refused too. */
 	if ((status == RB_ERR_SERVER || status == RB_ERR_PARTIAL) && !p.applied)
 		w->nwritten = 0;

@@ -228,6 +228,10 @@ static exits bench(settings *s, bench_work *w, int argc, char **argv)
 	if (rest.noperands > 0)
 		return say_usage("'%s' is one argument too many",
 				 rest.operands[0]);
+	if (s->plot != NULL && bench_plot_possible())
+		status = bench_plot_check(s->plot);
+	if (status != EXITS_FINE)
+		return status;
 	return bench_end_signal(measure(s, w));
 }
 

@@ -203,7 +203,7 @@ exits tune_run(const bench_work *work, const tune_plan *plan,
 	if (status != EXITS_FINE)
 		return status;
 	status = watch(&st);
-	signals_watch(work->client);
+	signals_watch(NULL);
 	rb_client_free(st.client);
 	return status;
 }

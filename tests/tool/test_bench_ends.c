@@ -225,6 +225,20 @@ static void test_without_gnuplot_all_else_is_done(void **state)
 	rbt_spawned_free(&s);
 }
 
+static void test_a_picture_that_cannot_be_written_ends_it_before_the_start(
+	void **state)
+{
+	rbt_live *live = rbt_live_use(state);
+	rbt_spawned s;
+	char env[600];
+
+	make_gnuplot(live, "#!/bin/sh\n", env, sizeof(env));
+	draw(live, "10", "/nowhere/p.svg", env, &s);
+	want_refusal(&s, 4, "/nowhere/p.svg");
+	assert_int_equal(rbt_live_calls(live, "mset"), 0);
+	rbt_spawned_free(&s);
+}
+
 static void want_in_file(const char *path, const char *words)
 {
 	static char text[1 << 16];
@@ -256,8 +270,6 @@ static void test_gnuplot_is_told_what_was_measured(void **state)
 	char path[512];
 
 	make_gnuplot(live, fake, env, sizeof(env));
-	snprintf(path, sizeof(path), "%s/it's.svg",
-		 rbt_server_dir(live->server));
 	snprintf(path, sizeof(path), "%s/p.svg", rbt_server_dir(live->server));
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		rbt_spawned s;
@@ -322,6 +334,8 @@ int main(void)
 		RBT_LIVE(test_a_server_that_dies_ends_it),
 		RBT_LIVE(test_output_that_cannot_be_written_is_told),
 		RBT_LIVE(test_without_gnuplot_all_else_is_done),
+		RBT_LIVE(
+			test_a_picture_that_cannot_be_written_ends_it_before_the_start),
 		RBT_LIVE(test_gnuplot_is_told_what_was_measured),
 		RBT_LIVE(test_a_gnuplot_that_fails_leaves_no_file),
 		RBT_LIVE(test_the_real_gnuplot_draws),

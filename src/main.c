@@ -20,6 +20,7 @@ typedef struct command {
 static const command commands[] = {
 	{ "mset", cmd_mset, "set keys to values from files" },
 	{ "mget", cmd_mget, "read keys, and write them with their values" },
+	{ "pipeline", cmd_pipeline, "send the commands of a file" },
 	{ "del", cmd_del, "remove keys" },
 	{ "exists", cmd_exists, "tell how many keys there are" },
 	{ "touch", cmd_touch, "touch keys, so that they are not evicted" },

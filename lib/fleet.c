@@ -62,6 +62,8 @@ static void heed_leg(rbi_fleet *f, rbi_leg *leg)
 		return;
 	if (leg->nspans > 0 && leg->replica)
 		rbi_share_again(leg);
+	else if (!leg->released)
+		leg->released = rbi_share_release(leg);
 	if (rbi_yard_is_lost(f, leg, leg->down_us)) {
 		rbi_yard_collect(leg);
 		fail_spans(leg);

@@ -166,20 +166,31 @@ void rbi_leg_free(rbi_leg *leg)
 
 /* -------------------------------------------------------------- who serves -- */
 
-/* Whether a replica may be tried. One that was the primary when its leg was
- * made has not been told that we only read, and serves nothing. */
-static bool is_well(const rbi_fleet *f, size_t node)
+bool rbi_leg_is_well(const rbi_fleet *f, size_t node)
 {
 	size_t i;
 
 	for (i = 0; i < f->nlegs; i++) {
 		const rbi_leg *leg = f->legs[i];
 
-		if (leg->node == node && (leg->state == RBI_LEG_OVER ||
-					  leg->down_us != 0 || !leg->replica))
+		if (leg->node == node &&
+		    (leg->state == RBI_LEG_OVER || leg->down_us != 0))
 			return false;
 	}
 	return true;
+}
+
+/* A replica that was the primary when its leg was made has not been told that
+ * we only read, and serves nothing. */
+static bool is_of_before(const rbi_fleet *f, size_t node)
+{
+	size_t i;
+
+	for (i = 0; i < f->nlegs; i++) {
+		if (f->legs[i]->node == node && !f->legs[i]->replica)
+			return true;
+	}
+	return false;
 }
 
 /* One of the replicas that can be asked, or the primary itself. */
@@ -192,7 +203,8 @@ static size_t replica_of(const rbi_fleet *f, size_t primary)
 
 	for (i = 0; i < map->nnodes; i++) {
 		if (!map->nodes[i].replica ||
-		    map->nodes[i].primary != primary || !is_well(f, i))
+		    map->nodes[i].primary != primary ||
+		    !rbi_leg_is_well(f, i) || is_of_before(f, i))
 			continue;
 		/* The last one whose number divides the pick. */
 		if (seen == 0 || f->pick % (seen + 1) == 0)
@@ -277,6 +289,7 @@ static void go_up(rbi_leg *leg)
 	leg->part->stats.reconnects += leg->was_up;
 	leg->was_up = leg->ready = true;
 	leg->down_us = 0;
+	leg->released = false;
 	leg->state = RBI_LEG_UP;
 }
 

@@ -64,6 +64,7 @@ typedef struct rbi_leg {
 	rbi_backoff backoff;
 	uint64_t resume_us; /* when resting */
 	uint64_t down_us;   /* since when there is no connection; 0: there is */
+	bool released;	    /* of what others can do as well */
 	bool was_up;
 	bool renewing; /* wants another connection once nothing is in flight */
 	bool renewed;
@@ -127,6 +128,9 @@ rbi_leg *rbi_leg_of(rbi_fleet *f, size_t node, uint16_t slot) RBI_MUST_CHECK;
 
 /* Who is asked for a slot now. primary: no replica will do. */
 rbi_leg *rbi_leg_for(rbi_fleet *f, uint16_t slot, bool primary) RBI_MUST_CHECK;
+
+/* Whether nothing is known against a node in this call. */
+bool rbi_leg_is_well(const rbi_fleet *f, size_t node);
 
 /* Begins to connect, or goes on with the connection there is. */
 void rbi_leg_start(rbi_leg *leg);

@@ -1,6 +1,7 @@
 #include "share.h"
 
 #include "alloc.h"
+#include "firstkey.h"
 
 static rbi_leg *leg_of(rbi_feed *feed)
 {
@@ -134,6 +135,102 @@ void rbi_share_fail(rbi_leg *leg, const rbi_fate *fate)
 		rbi_settle_parcel(&leg->engine, &p, fate);
 	}
 	leg->feed.dry = true;
+}
+
+/* ----------------------------------------------------- without a key -- */
+
+/* A slot of a primary that nothing is known against. */
+static bool find_well_slot(const rbi_fleet *f, uint16_t *slot)
+{
+	const uint16_t *owner = f->pool->map.owner;
+	size_t bad = RBI_NO_NODE;
+	size_t i;
+
+	for (i = 0; i < RBI_SLOTS; i++) {
+		if (owner[i] == RBI_NO_NODE || owner[i] == bad)
+			continue;
+		if (rbi_leg_is_well(f, owner[i])) {
+			*slot = (uint16_t)i;
+			return true;
+		}
+		bad = owner[i];
+	}
+	return false;
+}
+
+static bool has_key(const rbi_batch *b, size_t first, size_t n)
+{
+	rb_slice key;
+	size_t i;
+
+	for (i = first; i < first + n; i++) {
+		if (rbi_first_key(&b->commands[i], &key))
+			return true;
+	}
+	return false;
+}
+
+/* How many entries at the beginning of a span have a key, or have none, as the
+ * first unit of it has. */
+static size_t of_a_kind(const rbi_span *span, bool *keyed)
+{
+	const rbi_batch *b = &span->load->batch;
+	size_t n = rbi_batch_unit(b, span->first);
+	size_t unit;
+
+	*keyed = has_key(b, span->first, n);
+	while (n < span->count) {
+		unit = rbi_batch_unit(b, span->first + n);
+		if (has_key(b, span->first + n, unit) != *keyed)
+			break;
+		n += unit;
+	}
+	return n;
+}
+
+/* Parts a span between the leg and who has the slot. False: no memory; what was
+ * not given is in *rest. */
+static bool release(rbi_leg *leg, uint16_t slot, rbi_span *rest)
+{
+	rbi_leg *other = rbi_leg_for(leg->fleet, slot, true);
+	size_t i;
+
+	while (other != NULL && rest->count > 0) {
+		rbi_span part = *rest;
+		bool keyed;
+
+		part.count = of_a_kind(rest, &keyed);
+		if (!divide(leg->fleet, rest, part.count) ||
+		    !rbi_share_add(keyed ? leg : other, &part))
+			return false;
+		for (i = 0; !keyed && i < part.count; i++)
+			part.load->slots[part.first + i] = slot;
+		rest->first += part.count;
+		rest->count -= part.count;
+	}
+	return rest->count == 0;
+}
+
+bool rbi_share_release(rbi_leg *leg)
+{
+	size_t n = leg->nspans;
+	uint16_t slot;
+
+	if (leg->fleet->form.form != RBI_FORM_COMMANDS ||
+	    leg->fleet->pool->fixed)
+		return true;
+	if (n == 0 || !find_well_slot(leg->fleet, &slot))
+		return false;
+	while (n-- > 0) {
+		rbi_span span = leg->spans[leg->nspans - 1];
+
+		leg->nspans--;
+		if (!release(leg, slot, &span)) {
+			leg->spans[leg->nspans++] = span;
+			return false;
+		}
+	}
+	return true;
 }
 
 /* ---------------------------------------------------------------- chunks -- */

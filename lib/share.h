@@ -20,6 +20,12 @@ bool rbi_share_out(rbi_fleet *f, rbi_span *rest) RBI_MUST_CHECK;
 /* Hands the spans of a leg to those they belong to by now. */
 void rbi_share_again(rbi_leg *leg);
 
+/*
+ * Hands the commands of a leg that have no key to a node that can be reached:
+ * any can answer them. False: there is none, or no memory; they stay.
+ */
+bool rbi_share_release(rbi_leg *leg);
+
 /* Reports all spans of a leg, which are not going to be sent. */
 void rbi_share_fail(rbi_leg *leg, const rbi_fate *fate);
 

@@ -37,7 +37,7 @@ static uint16_t slot_of_unit(const rb_command *c, size_t n, uint16_t otherwise)
 }
 
 /* One without a key goes where the one before it went, or else the first with
- * one will go: anybody may answer. */
+ * one will go: anybody may answer, and does where that node is not there. */
 static void find_command_slots(rbi_sorted *l)
 {
 	uint16_t slot = slot_of_unit(l->batch.commands, l->n, 0);

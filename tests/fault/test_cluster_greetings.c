@@ -1,6 +1,7 @@
 /*
  * Nodes that do not let a client in: for a while, or for good.
  */
+#include "commands.h"
 #include "replies.h"
 #include "round.h"
 
@@ -77,11 +78,55 @@ static void test_who_turns_us_away_is_not_asked_again(void **state)
 	assert_in_range(rbt_ring_look(r->ring).connections[1], 1, 3);
 }
 
+/* What has no key is anybody's. */
+static bool turn_away_or_answer(void *arg, const rbt_visit *v, rbt_reply *reply)
+{
+	if (turn_away(arg, v, reply))
+		return true;
+	if (!rbt_visit_is(v, "PING"))
+		return false;
+	rbt_reply_text(reply, "+PONG\r\n");
+	return true;
+}
+
+static void test_a_command_without_a_key_goes_to_who_is_there(void **state)
+{
+	static const char *const lines[] = {
+		"PING",	 "GET foo", "PING", "PING",  "MULTI",	"PING", "EXEC",
+		"GET a", "SET b b", "PING", "MULTI", "GET foo", "EXEC", "PING",
+	};
+	door d = { "-WRONGPASS invalid username-password pair\r\n", SIZE_MAX };
+	rbt_ring_options o = { .answer = turn_away_or_answer, .arg = &d };
+	rbt_round *r = rbt_round_use(state, &o);
+	rbt_commands c;
+	rb_status status;
+
+	call_at(r);
+	rbt_commands_init(&c);
+	for (size_t i = 0; i < COUNT(lines); i++)
+		rbt_commands_add(&c, "%s", lines[i]);
+	status = rb_pipeline_chunked(r->rb, c.list, c.n, NULL, &r->res);
+	rbt_commands_fini(&c);
+	want_status(r->rb, status, RB_ERR_PARTIAL);
+	want_reply(r->res, 0, "+PONG");
+	want_failed(r->res, 1, RB_ERR_CONNECT, RB_NOT_SENT);
+	want_reply(r->res, 2, "+PONG");
+	want_reply(r->res, 3, "+PONG");
+	want_reply(r->res, 5, "+PONG");
+	want_failed(r->res, 7, RB_ERR_CONNECT, RB_NOT_SENT);
+	want_reply(r->res, 8, "+OK");
+	want_reply(r->res, 9, "+PONG");
+	want_failed(r->res, 10, RB_ERR_CONNECT, RB_NOT_SENT);
+	want_failed(r->res, 11, RB_ERR_CONNECT, RB_NOT_SENT);
+	want_reply(r->res, 13, "+PONG");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		RBT_ROUND(test_who_has_no_room_is_asked_again),
 		RBT_ROUND(test_who_turns_us_away_is_not_asked_again),
+		RBT_ROUND(test_a_command_without_a_key_goes_to_who_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

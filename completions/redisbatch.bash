@@ -36,7 +36,7 @@ _redisbatch_options() {
 _redisbatch_values() {
 	case $1:$2 in
 	mget:--format | mget:-f) echo tsv json csv raw table ;;
-	mset:--format) echo tsv csv json ;;
+	mset:--format | mset:-f) echo tsv csv json ;;
 	pipeline:--format) echo text resp ;;
 	*:--format-out) echo text tsv json raw ;;
 	*:--progress) echo auto bar plain none ;;

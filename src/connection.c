@@ -200,22 +200,22 @@ static const char *variable(const char *name)
 }
 
 /* NULL, or what is wrong; *from names where it came from. */
-static const char *find_place(connection *c, const char **from)
+static const char *find_place(const connection *c, place *p, const char **from)
 {
 	const char *url = variable("REDIS_URL");
 
-	place_fini(&c->place);
+	*p = (place){ .address = NULL };
 	*from = "--uri";
 	if (c->uri != NULL)
-		return place_read(&c->place, c->uri);
+		return place_read(p, c->uri);
 	*from = "--socket";
 	if (c->socket != NULL)
-		return place_at_socket(&c->place, c->socket);
+		return place_at_socket(p, c->socket);
 	*from = "REDIS_URL";
 	if (c->host == NULL && c->port == 0 && url != NULL)
-		return place_read(&c->place, url);
+		return place_read(p, url);
 	*from = "--host";
-	return place_at_host(&c->place, c->host != NULL ? c->host : "127.0.0.1",
+	return place_at_host(p, c->host != NULL ? c->host : "127.0.0.1",
 			     c->port != 0 ? c->port : 6379);
 }
 
@@ -304,7 +304,8 @@ static exits settle(connection *c)
 
 	if (c->settled)
 		return EXITS_FINE;
-	problem = find_place(c, &from);
+	place_fini(&c->place);
+	problem = find_place(c, &c->place, &from);
 	if (problem != NULL)
 		return say_usage("%s: %s", from, problem);
 	if (c->tls != NULL || c->place.tls)
@@ -350,9 +351,11 @@ enum { ASKING_MS = 5000 };
 /*
  * Without a password nothing is asked of the server when it is connected to, and
  * one that wants a password would refuse each entry of a long run by itself. So
- * it is asked here. Whatever else it says is not our business.
+ * it is asked here. Whatever else it says is not our business. A client whose
+ * chunks are transactions would make one of it, so there it is left out.
  */
-static bool wants_password(const place *p, rb_client *client)
+static bool wants_password(const place *p, const rb_options *o,
+			   rb_client *client)
 {
 	const char *ping[] = { "PING" };
 	const rb_command command = { 1, ping, NULL };
@@ -360,7 +363,8 @@ static bool wants_password(const place *p, rb_client *client)
 	rb_options plain;
 	bool wants;
 
-	if (p->password != NULL || p->kind == PLACE_CLUSTER)
+	if (p->password != NULL || p->kind == PLACE_CLUSTER ||
+	    (o->flags & RB_TRANSACTION) != 0)
 		return false;
 	rb_options_init(&plain);
 	plain.timeout_ms = ASKING_MS;
@@ -373,10 +377,11 @@ static bool wants_password(const place *p, rb_client *client)
 }
 
 /* The client is watched, and is freed if it does not come to a connection. */
-static exits connect_client(const place *p, rb_client **client)
+static exits connect_client(const place *p, const rb_options *o,
+			    rb_client **client)
 {
 	bool connected = rb_client_connect(*client) == RB_OK;
-	bool refused = connected && wants_password(p, *client);
+	bool refused = connected && wants_password(p, o, *client);
 	exits status = EXITS_SERVER;
 
 	if (connected && !refused && signals_caught() == 0)
@@ -405,7 +410,7 @@ exits connection_open(connection *c, const rb_options *o, rb_client **out)
 	if (status != EXITS_FINE)
 		return status;
 	signals_watch(*out);
-	return connect_client(&c->place, out);
+	return connect_client(&c->place, o, out);
 }
 
 exits connection_open_node(const connection *c, const char *host, unsigned port,
@@ -424,7 +429,7 @@ exits connection_open_node(const connection *c, const char *host, unsigned port,
 	status = make_client(p, o, out);
 	if (status == EXITS_FINE) {
 		signals_watch_also(*out);
-		status = connect_client(p, out);
+		status = connect_client(p, o, out);
 		signals_unwatch(*out);
 	}
 	place_fini(&node);
@@ -433,7 +438,16 @@ exits connection_open_node(const connection *c, const char *host, unsigned port,
 
 bool connection_is_cluster(const connection *c)
 {
-	return c->place.kind == PLACE_CLUSTER;
+	const char *from;
+	bool is;
+	place p;
+
+	if (c->settled)
+		return c->place.kind == PLACE_CLUSTER;
+	is = find_place(c, &p, &from) == NULL &&
+	     (c->cluster || p.kind == PLACE_CLUSTER);
+	place_fini(&p);
+	return is;
 }
 
 const char *connection_name(const connection *c)

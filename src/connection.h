@@ -41,10 +41,11 @@ exits connection_open(connection *c, const rb_options *options,
 exits connection_open_node(const connection *c, const char *host, unsigned port,
 			   const rb_options *options, rb_client **out);
 
-/* Both are known once connection_open() was called. */
+/* Known once the options were taken. */
 bool connection_is_cluster(const connection *c);
 
-/* host:port or the path, for messages; no password in it. */
+/* host:port or the path, for messages; no password in it. Known once
+ * connection_open() was called. */
 const char *connection_name(const connection *c);
 
 #endif

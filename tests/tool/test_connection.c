@@ -380,12 +380,12 @@ static void test_a_cluster_is_reached_by_one_node(void **state)
 	/* Of keys a to d, two slots are served by the other node. */
 	rbt_bystander_run(
 		ENV("REDISCLI_AUTH=" HARD), &s,
-		ARGS("-c", "-p", port, "--user", "ann", "a", "b", "c", "d"));
+		ARGS("-qc", "-p", port, "--user", "ann", "a", "b", "c", "d"));
 	assert_string_equal(s.err, "");
 	assert_string_equal(s.out, "0\n");
 	rbt_spawned_free(&s);
 	rbt_bystander_run(ENV("REDISCLI_AUTH=" HARD), &s,
-			  ARGS("--cluster", "-u", uri, "a", "b", "c", "d"));
+			  ARGS("--cluster", "-qu", uri, "a", "b", "c", "d"));
 	assert_string_equal(s.err, "");
 	assert_string_equal(s.out, "0\n");
 	rbt_spawned_free(&s);

@@ -50,6 +50,7 @@ static void test_what_the_server_has_no_memory_for_can_be_sent_later(
 	rbt_tool_want(live, &s, in, len, ARGS("mset", "--failed", failed), 1);
 	want_words(s.err, "standard input:1: key:0: ");
 	want_words(s.err, "OOM command not allowed");
+	want_words(s.err, "nothing more is sent: ");
 	want_words(s.err, rbt_server_socket(live->server));
 	assert_true(number_before(s.err, " sent,") >= 1000);
 	want_words(s.err, " sent, 0 acknowledged, 0 of which nobody");

@@ -359,6 +359,8 @@ static void test_a_deadline_is_that_of_the_whole_run(void **state)
 	assert_int_equal(s.status, 3);
 	rbt_spawned_free(&s);
 
+	/* Each of the three blocks takes no more than 1.25 s by this rate, all
+	 * of them 3 s. */
 	rbt_tool_want(live, &s, in, len,
 		      ARGS("mset", "--rate", "40", "--timeout", "1500ms",
 			   "--failed", failed),
@@ -367,7 +369,6 @@ static void test_a_deadline_is_that_of_the_whole_run(void **state)
 	assert_int_equal(number_before(s.err, " acknowledged") +
 				 rbt_count_lines(kept),
 			 N);
-	assert_true(number_before(s.err, " acknowledged") >= 50000);
 	free(kept);
 	free(in);
 	rbt_spawned_free(&s);

@@ -167,13 +167,17 @@ static rbi_scout_state learn(rbi_scout *s, uint64_t now_us)
 
 static rbi_scout_state hear(rbi_scout *s, uint64_t now_us)
 {
+	rb_status status = RB_ERR_CONNECT;
+
 	switch (rbi_ask_step(&s->ask, &s->transport)) {
 	case RBI_ASK_WAITING:
 		break;
 	case RBI_ASK_ANSWERED:
 		return learn(s, now_us);
 	case RBI_ASK_FAILED:
-		return fail_node(s, RB_ERR_CONNECT, s->ask.problem, now_us);
+		if (s->ask.status == RB_ERR_NOMEM)
+			status = RB_ERR_NOMEM;
+		return fail_node(s, status, s->ask.problem, now_us);
 	}
 	return now_us < s->until_us ? RBI_SCOUT_ASKING : fail_late(s, now_us);
 }

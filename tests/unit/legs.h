@@ -213,6 +213,15 @@ static inline size_t legs_heard(const legs *l, size_t node, size_t *commands)
 	return sum;
 }
 
+/* From now on there is no memory, nor room for one report more. */
+static inline void legs_exhaust(legs *l)
+{
+	while (l->res->nchunks + l->res->promised + 2 <= l->res->chunk_cap)
+		assert_true(rbi_result_promise(l->res));
+	l->count.fail_at = l->count.asked + 1;
+	l->count.fail_on = 1;
+}
+
 /* How many entries fared so. */
 static inline size_t legs_count(const legs *l, rb_status status,
 				const char *words)

@@ -353,6 +353,49 @@ static void test_without_memory_nothing_is_given_away(void **state)
 	assert_true(fail_at > 5);
 }
 
+/* There is room for the reports of what is whole, and for no other. */
+static void test_without_memory_no_chunk_is_cut_off(void **state)
+{
+	const rbi_bounds bounds = { .keys = 3,
+				    .args = SIZE_MAX,
+				    .request_bytes = SIZE_MAX / 2,
+				    .reply_bytes = SIZE_MAX };
+	rbi_leg *leg;
+	rbi_parcel p;
+	size_t n;
+	legs l;
+
+	(void)state;
+	supply(&l, 40, 2, false);
+	leg = legs_leg(&l, 0);
+	n = legs_spans(leg);
+	legs_exhaust(&l);
+	assert_status(leg->feed.ops->next(&leg->feed, &bounds, &p),
+		      RB_ERR_NOMEM);
+	assert_string_equal(leg->feed.problem, "out of memory");
+	assert_int_equal(p.cut.count, 0);
+	assert_int_equal(legs_spans(leg), n);
+	/* As a whole it can be had. */
+	assert_int_equal(next_chunk(leg, RB_OK).cut.count, n);
+	legs_end(&l);
+}
+
+static void test_without_memory_nothing_is_put_aside(void **state)
+{
+	rbi_leg *leg;
+	legs l;
+
+	(void)state;
+	leg = hold(&l, 5);
+	/* The last one is of another slot. */
+	((uint16_t *)l.fleet.loads[0]->slots)[4]++;
+	rbi_slotmap_set(&l.client.pool->map, l.fleet.loads[0]->slots[4], 0);
+	legs_exhaust(&l);
+	assert_int_equal(next_chunk(leg, RB_ERR_NOMEM).cut.count, 0);
+	assert_int_equal(legs_spans(leg), 4);
+	legs_end(&l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -370,6 +413,8 @@ int main(void)
 		cmocka_unit_test(test_what_waits_for_an_earlier_write_says_so),
 		cmocka_unit_test(test_without_memory_what_is_held_is_told),
 		cmocka_unit_test(test_without_memory_nothing_is_given_away),
+		cmocka_unit_test(test_without_memory_no_chunk_is_cut_off),
+		cmocka_unit_test(test_without_memory_nothing_is_put_aside),
 	};
 
 	return cmocka_run_group_tests_name("share", tests, NULL, NULL);

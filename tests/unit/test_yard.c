@@ -560,6 +560,51 @@ static void test_without_memory_what_waits_stays(void **state)
 	assert_true(fail_at > 2);
 }
 
+static void test_without_memory_a_chunk_is_not_divided(void **state)
+{
+	rbi_leg *leg;
+	size_t n;
+	legs l;
+
+	(void)state;
+	begin(&l, 20, true, EACH_ITS_OWN);
+	leg = put_all(&l, 0);
+	n = waiting(&l);
+	(void)legs_up(&l, 1);
+	rbi_pool_moved(l.client.pool, l.fleet.yard.items[0].parcel.slots[n - 1],
+		       1);
+	assert_true(rbi_again_reserve(&leg->engine.again, 8));
+	legs_exhaust(&l);
+	rbi_yard_run(&l.fleet);
+	assert_int_equal(waiting(&l), n);
+	l.count.fail_at = 0;
+	rbi_yard_run(&l.fleet);
+	assert_int_equal(waiting(&l), 0);
+	assert_int_equal(sent_on(leg), n - 1);
+	legs_end(&l);
+}
+
+/* Then others share the fate of those that are in doubt. */
+static void test_without_memory_a_doubt_is_that_of_a_chunk(void **state)
+{
+	rbi_parcel doubted;
+	size_t n;
+	legs l;
+
+	(void)state;
+	begin(&l, 20, true, EACH_ITS_OWN);
+	(void)put_all(&l, 0);
+	n = waiting(&l);
+	doubted = rbi_parcel_part(&l.fleet.yard.items[0].parcel, 0, 1);
+	rbi_yard_doubt(&l.fleet, &doubted);
+	legs_exhaust(&l);
+	rbi_yard_run(&l.fleet);
+	assert_int_equal(waiting(&l), 0);
+	assert_int_equal(legs_count(&l, RB_ERR_SKIPPED, "nobody knows"), n);
+	assert_int_equal(l.fleet.left, 20 - n);
+	legs_end(&l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -588,6 +633,9 @@ int main(void)
 		cmocka_unit_test(test_without_memory_it_is_still_the_callers),
 		cmocka_unit_test(test_without_memory_a_lost_leg_reports),
 		cmocka_unit_test(test_without_memory_what_waits_stays),
+		cmocka_unit_test(test_without_memory_a_chunk_is_not_divided),
+		cmocka_unit_test(
+			test_without_memory_a_doubt_is_that_of_a_chunk),
 	};
 
 	return cmocka_run_group_tests_name("yard", tests, NULL, NULL);

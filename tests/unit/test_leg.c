@@ -339,14 +339,15 @@ static void test_connecting_takes_no_longer_than_it_may(void **state)
 	close(fd);
 }
 
-static void test_a_refusal_is_for_good_unless_it_is_loading(void **state)
+static void test_a_refusal_is_for_good_unless_it_is_for_now(void **state)
 {
 	static const struct {
 		const char *words;
+		bool refused;
 		rbi_leg_state want;
 	} rows[] = {
-		{ "node: WRONGPASS no", RBI_LEG_OVER },
-		{ "node: LOADING the dataset", RBI_LEG_RESTING },
+		{ "node: WRONGPASS no", true, RBI_LEG_OVER },
+		{ "node: LOADING the dataset", false, RBI_LEG_RESTING },
 	};
 	size_t i;
 
@@ -357,7 +358,7 @@ static void test_a_refusal_is_for_good_unless_it_is_loading(void **state)
 
 		leg = dialing(&l);
 		leg->dialer.state = RBI_DIALER_FAILED;
-		leg->dialer.refused = true;
+		leg->dialer.refused = rows[i].refused;
 		strcpy(leg->dialer.why, rows[i].words);
 		rbi_leg_step(leg);
 		assert_int_equal(leg->state, rows[i].want);
@@ -513,7 +514,7 @@ int main(void)
 		cmocka_unit_test(test_with_one_attempt_it_is_not_tried_again),
 		cmocka_unit_test(test_connecting_takes_no_longer_than_it_may),
 		cmocka_unit_test(
-			test_a_refusal_is_for_good_unless_it_is_loading),
+			test_a_refusal_is_for_good_unless_it_is_for_now),
 		cmocka_unit_test(test_a_leg_may_be_freed_while_it_connects),
 		cmocka_unit_test(
 			test_a_wrapped_context_is_the_callers_to_renew),

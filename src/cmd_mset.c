@@ -216,9 +216,7 @@ static exits send_all(mset *m, rb_client *client)
 		say("out of memory");
 		return EXITS_LOCAL;
 	}
-	m->reading.take = load_block;
-	m->reading.to = l;
-	status = reading_run(&m->reading);
+	status = reading_run(&m->reading, load_block, l);
 	tell(m, load_result(l));
 	status = worse(load_verdict(l), status);
 	status = worse(status, report_end(m->reading.report, load_stats(l)));

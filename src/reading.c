@@ -15,6 +15,8 @@
 /* What is needed while it lasts. */
 typedef struct session {
 	reading *r;
+	reading_take *take;
+	void *to;
 	block *b;
 	pairs *in;
 	bool has_header;
@@ -79,7 +81,7 @@ static exits hand_on(session *s)
 	exits status = EXITS_FINE;
 
 	if (s->b->n > 0)
-		status = s->r->take(s->r->to, s->b);
+		status = s->take(s->to, s->b);
 	block_clear(s->b);
 	return status;
 }
@@ -236,9 +238,9 @@ static void keep_rest(session *s, size_t nread)
 		report_say(r->report, "%s was not read", r->paths[i]);
 }
 
-exits reading_run(reading *r)
+exits reading_run(reading *r, reading_take *take, void *to)
 {
-	session s = { .r = r, .b = block_new() };
+	session s = { .r = r, .take = take, .to = to, .b = block_new() };
 	exits status = s.b != NULL ? EXITS_FINE : no_memory(&s);
 	size_t nread = 0;
 	exits last;

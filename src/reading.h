@@ -24,8 +24,6 @@ typedef struct reading {
 	/* Longer values are bad records. */
 	size_t max_value;
 	report *report;
-	reading_take *take;
-	void *to;
 
 	/* Counted meanwhile. */
 	uint64_t nrecords;
@@ -37,8 +35,8 @@ typedef struct reading {
  * read, tells the report how long they are, and says what is wrong. */
 exits reading_check(const reading *r);
 
-/* Reads all. EXITS_LOCAL, when a file could not be read to its end, was said. A
+/* Reads all, and hands it to take. EXITS_LOCAL, when a file could not be read to its end, was said. A
  * signal ends the reading, what was read is handed on. */
-exits reading_run(reading *r);
+exits reading_run(reading *r, reading_take *take, void *to);
 
 #endif

@@ -91,9 +91,7 @@ exits rehearsal_run(reading *r, const rb_options *o, bool is_cluster)
 	exits status;
 	exits ended;
 
-	r->take = take_block;
-	r->to = &h;
-	status = reading_run(r);
+	status = reading_run(r, take_block, &h);
 	if (status == EXITS_FINE)
 		status = print(r, &h);
 	if (is_cluster && !report_is_quiet(r->report))

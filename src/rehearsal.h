@@ -6,8 +6,7 @@
 
 #include "reading.h"
 
-/* Prints the numbers on standard output; the reading's take is set here.
- * EXITS_PARTIAL if records were bad. */
+/* Prints the numbers on standard output. EXITS_PARTIAL if records were bad. */
 exits rehearsal_run(reading *r, const rb_options *o, bool is_cluster);
 
 #endif

@@ -245,14 +245,26 @@ static exits run(mset *m, connection *c)
 }
 
 static const char notes[] =
-	"Records are lines of key, tab and value (tsv; the escapes \\t \\n \\r \\\\ \\b "
-	"\\f \\v,\n\\xHH and octal, and the value \\N for none), of two fields "
-	"(csv, RFC 4180; an\nempty value without quotes for none), or objects "
-	"with \"key\" and \"value\", or\n\"key_base64\" and \"value_base64\" (json; "
-	"null for none). That is what mget writes.\nRecords without a value are "
-	"skipped and counted. Where a key is given more than\nonce its last value "
-	"stands. A record that is bad is listed and not sent; the rest\ngoes on. "
-	"A key that --nx or --xx leaves as it is counts as no failure.\n";
+	"Formats, which are those that mget writes\n"
+	"  tsv    key, tab, value, split at the first tab; \\b \\f \\n \\r \\t \\v "
+	"\\\\, \\xHH and\n"
+	"         octal \\NNN as in PostgreSQL's COPY; other escapes are bad. "
+	"The value\n"
+	"         \\N is none. A carriage return at the end of a line is the "
+	"value's.\n"
+	"  csv    RFC 4180, two fields. An empty value without quotes is "
+	"none.\n"
+	"  json   {\"key\":...,\"value\":...} in each line, or \"key_base64\" and\n"
+	"         \"value_base64\"; null is none. Blank lines are skipped.\n"
+	"\n"
+	"Records without a value are skipped and counted. A bad record is "
+	"listed and not\nsent, and the rest goes on. Where a key is given more "
+	"than once its last value\nstands. A key that --nx or --xx leaves as it "
+	"is counts as no failure.\n"
+	"\n"
+	"Records are sent by 50,000, or 8 MB, or when the input ends. What "
+	"--failed keeps\ncan be read again with the same options and the same "
+	"--format.\n";
 
 int cmd_mset(int argc, char **argv)
 {

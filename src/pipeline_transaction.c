@@ -257,6 +257,12 @@ static exits run(pipeline *p, const batch *b)
 		rb_transaction(p->client, b->commands, b->n, &p->options, &res);
 	exits ended = EXITS_FINE;
 
+	p->given_up = status == RB_ERR_INVALID || status == RB_ERR_LIMIT;
+	if (p->given_up) {
+		report_say(p->report, "nothing was sent: %s",
+			   rb_client_error(p->client));
+		return EXITS_USAGE;
+	}
 	if (is_listed(status, res))
 		report_say(p->report, "nothing was applied: %s",
 			   rb_client_error(p->client));

@@ -303,7 +303,7 @@ static void test_a_client_keeps_its_head_in_a_storm(void **state)
 	open_client(p);
 	want_status(p->rb, write_batch(p, 0), RB_OK);
 	want_status(p->rb, read_batch(p), RB_OK);
-	p->storm = storm_begin(p->cluster, p->book, p->is_long ? 4000 : 1000);
+	p->storm = storm_begin(p->cluster, p->book, p->is_long ? 5000 : 1000);
 	assert_non_null(p->storm);
 	work(p);
 	/* The last connections were killed a moment ago. */

@@ -19,6 +19,7 @@ struct rbt_cluster {
 	rbt_cluster_options options;
 	size_t n;
 	rbt_node nodes[RBT_MOST_NODES];
+	size_t found; /* who had the slot that was last asked for */
 	char why[512];
 };
 

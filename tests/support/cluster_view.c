@@ -59,10 +59,16 @@ size_t rbt_cluster_owner(rbt_cluster *c, unsigned slot)
 {
 	rbt_view view;
 
-	for (size_t i = 0; i < c->n; i++)
+	/* Who was found the last time is likely to be asked for again. */
+	for (size_t k = 0; k < c->n; k++) {
+		size_t i = (c->found + k) % c->n;
+
 		if (rbt_cluster_runs(c, i) && rbt_cluster_view(c, i, &view) &&
-		    view.owner[slot] == i)
+		    view.owner[slot] == i) {
+			c->found = i;
 			return i;
+		}
+	}
 	return RBT_MOST_NODES;
 }
 

@@ -24,6 +24,7 @@ void rbi_engine_begin(rbi_engine *e)
 	rbi_backoff_init(&e->losses, e->seed + 1);
 	rbi_lane_begin(e->lane, e->result, e->options->max_value_bytes);
 	e->resume_us = 0;
+	e->mixed = 0;
 	e->waiting = e->probing = e->shrunk = e->down = false;
 	e->stopped = e->closing = e->over = e->unwritable = false;
 	e->regroup = false;
@@ -82,6 +83,29 @@ static void skip(rbi_engine *e, const rbi_parcel *parcel, rb_status status,
 		rbi_settle_parcel(e, parcel, &fate);
 }
 
+/* Whether it is not known yet if the server takes keys of several slots, and it
+ * matters: what has one slot would be written before what was refused. */
+static bool is_unproven(const rbi_engine *e)
+{
+	return e->may_regroup && !e->batch->reads && e->batch->values != NULL &&
+	       !e->limits->mixes;
+}
+
+/* Whether such a chunk is in flight. */
+static bool mixed_in_flight(const rbi_engine *e)
+{
+	return e->lane->pushed - e->lane->count < e->mixed && is_unproven(e);
+}
+
+/* Lets a chunk of one slot wait until the one in front of it is answered. */
+static bool holds_back(rbi_engine *e, const rbi_parcel *parcel)
+{
+	static const rbi_fate fate = { RB_ERR_SKIPPED, RB_NOT_SENT, "" };
+
+	return mixed_in_flight(e) && !rbi_plan_mixes_slots(&parcel->cut) &&
+	       rbi_again_keep(&e->again, parcel, &fate);
+}
+
 static void send_chunk(rbi_engine *e, uint64_t now_us)
 {
 	rbi_bounds bounds = rbi_settle_bounds(e);
@@ -96,7 +120,7 @@ static void send_chunk(rbi_engine *e, uint64_t now_us)
 		skip(e, &parcel, status, e->feed->problem);
 		return;
 	}
-	if (parcel.cut.count == 0)
+	if (parcel.cut.count == 0 || holds_back(e, &parcel))
 		return;
 	if (rbi_lane_push(e->lane, &parcel,
 			  rbi_plan_reply(&parcel.cut,
@@ -105,6 +129,8 @@ static void send_chunk(rbi_engine *e, uint64_t now_us)
 		return;
 	}
 	e->waiting = false;
+	if (is_unproven(e) && rbi_plan_mixes_slots(&parcel.cut))
+		e->mixed = e->lane->pushed;
 	rbi_ramp_cut(&e->ramp, parcel.cut.count, e->options->chunk_keys);
 	rbi_pace_spend(e->common_pace != NULL ? e->common_pace : &e->pace,
 		       rbi_plan_commands(&parcel.cut), now_us);
@@ -115,6 +141,8 @@ static bool may_send_waiting(const rbi_engine *e)
 {
 	if (e->elsewhere != NULL && e->batch->reads)
 		return true;
+	if (mixed_in_flight(e))
+		return false;
 	return e->lane->count == 0 ||
 	       rbi_lane_newest(e->lane)->parcel.position <
 		       e->again.items[0].parcel.position;

@@ -28,6 +28,7 @@ typedef struct rbi_learned {
 typedef struct rbi_limits {
 	size_t args;
 	size_t bytes; /* of a request, or of the answer to it */
+	bool mixes;   /* a command may have keys of several slots: it had */
 } rbi_limits;
 
 typedef struct rbi_ramp {

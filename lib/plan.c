@@ -1,5 +1,7 @@
 #include "plan.h"
 
+#include "keyslot.h"
+
 /* "*1 $6 ASKING", with its CRLFs. */
 #define ASKING_SIZE 16
 
@@ -433,4 +435,24 @@ size_t rbi_plan_sent(const rbi_cut *cut, uint64_t sent, size_t *bytes)
 		skip += n;
 	}
 	return skip;
+}
+
+static uint16_t slot_of(const rbi_batch *b, size_t i)
+{
+	return rbi_keyslot(b->keys[i], rbi_batch_keylen(b, i));
+}
+
+bool rbi_plan_mixes_slots(const rbi_cut *cut)
+{
+	size_t i;
+
+	if (cut->batch->form != RBI_FORM_GATHER || cut->batch->fixed.data ||
+	    rbi_plan_is_grouped(cut))
+		return false;
+	for (i = 1; i < cut->count; i++) {
+		if (slot_of(cut->batch, cut->first + i) !=
+		    slot_of(cut->batch, cut->first))
+			return true;
+	}
+	return false;
 }

@@ -104,6 +104,9 @@ size_t rbi_plan_most_reply(const rbi_batch *b, const rbi_bounds *bounds);
 /* The predicted bytes of the answer to a cut. */
 size_t rbi_plan_reply(const rbi_cut *cut, size_t entry_reply);
 
+/* Whether a cut that is one command has keys of several slots. */
+bool rbi_plan_mixes_slots(const rbi_cut *cut);
+
 /*
  * Whether the entries of a cut that is gathered go in groups, so that it may
  * have several commands.

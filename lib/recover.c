@@ -262,6 +262,9 @@ void rbi_recover_learn(rbi_engine *e, uint64_t now_us)
 {
 	const rbi_answer *a = &e->lane->answer;
 
+	if (a->status == RB_OK && e->may_regroup && !e->limits->mixes)
+		e->limits->mixes = rbi_plan_mixes_slots(
+			&rbi_lane_oldest(e->lane)->parcel.cut);
 	if (a->route != RBI_ROUTE_LATER && a->route != RBI_ROUTE_AGAIN &&
 	    a->route != RBI_ROUTE_ALONE)
 		learn(e, now_us);

@@ -34,6 +34,10 @@ static void report_waiting(rbi_engine *e)
 	while (e->again.count > 0) {
 		rbi_waiting w = rbi_again_take(&e->again, 0);
 
+		/* It only let others go first. */
+		if (w.fate.message[0] == '\0')
+			w.fate.message = rbi_result_note(
+				e->result, RB_ERR_SKIPPED, e->why);
 		rbi_settle_parcel(e, &w.parcel, &w.fate);
 	}
 }

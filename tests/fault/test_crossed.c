@@ -128,9 +128,7 @@ static void test_each_pair_is_applied_once_and_in_order(void **state)
 	static const char *keys[] = { "a", "b", "a", "{a}2", "b", "a" };
 	static const char *values[] = { "1", "2", "3", "4", "5", "6" };
 	rbt_ring_options ring = { .nodes = 1 };
-	/* One at a time: a chunk that is applied behind one that is refused
-	 * would come first. */
-	rb_options o = rbt_options(0, 1);
+	rb_options o = rbt_options(0, 8);
 
 	for (size_t chunk = 1; chunk <= 6; chunk++) {
 		rbt_round *r = use_plain(state, &ring);
@@ -151,6 +149,69 @@ static void test_each_pair_is_applied_once_and_in_order(void **state)
 		assert_true(strstr(got, "b=2") < strstr(got, "b=5"));
 		want_words(got, "{a}2=4");
 	}
+}
+
+/* Others are in flight behind the first chunk that is refused; one of them has
+ * a single slot, and must not be written first. */
+static void test_nothing_overtakes_the_first_refusal(void **state)
+{
+	static const char *keys[] = { "a", "foo", "b", "c", "a" };
+	static const char *values[] = { "1", "2", "3", "4", "5" };
+	rbt_ring_options ring = { .nodes = 1 };
+	rbt_round *r = use_plain(state, &ring);
+	rb_options o = rbt_options(2, 8);
+	char got[256];
+
+	want_status(r->rb,
+		    rb_mset_chunked(r->rb, keys, NULL, values, NULL, 5, &o,
+				    &r->res),
+		    RB_OK);
+	for (size_t i = 0; i < 5; i++)
+		want_written(r->res, i, RB_ANSWERED);
+	rbt_ring_written(r->ring, got, sizeof(got));
+	assert_int_equal(strlen(got), 4 * 4 + 6);
+	assert_true(strstr(got, "a=1") < strstr(got, "a=5"));
+	assert_in_range(crossed(r), 1, 2);
+}
+
+/* What can not be refused waits for nothing. */
+static void test_pairs_of_one_slot_do_not_wait(void **state)
+{
+	enum { PAIRS = 32 };
+	rb_stats stats = { .struct_size = sizeof(stats) };
+	rbt_ring_options ring = { .nodes = 1 };
+	rbt_round *r = use_plain(state, &ring);
+	rb_options o = rbt_options(2, 8);
+	rbt_keys keys;
+
+	assert_true(rbt_keys_init(&keys, "{t}", PAIRS));
+	want_status(r->rb, rbt_round_write(r, keys.keys, PAIRS, &o), RB_OK);
+	assert_int_equal(crossed(r), 0);
+	assert_int_equal(rb_result_stats(r->res, &stats), RB_OK);
+	assert_in_range(stats.round_trips, 1, PAIRS / 2 / 2);
+	rbt_keys_fini(&keys);
+}
+
+static bool end_at(void *arg, const rbt_visit *v, rbt_reply *reply)
+{
+	(void)arg;
+	if (!rbt_visit_is(v, "MSET"))
+		return false;
+	reply->then = RBT_THEN_CLOSE;
+	return true;
+}
+
+static void test_who_waited_for_the_first_is_not_sent_without_it(void **state)
+{
+	static const char *keys[] = { "a", "foo", "a" };
+	rbt_ring_options ring = { .nodes = 1, .answer = end_at };
+	rbt_round *r = use_plain(state, &ring);
+	rb_options o = rbt_options(2, 8);
+
+	want_status(r->rb, rbt_round_write(r, keys, 3, &o), RB_ERR_IO);
+	want_failed(r->res, 0, RB_ERR_IO, RB_UNKNOWN);
+	want_failed(r->res, 2, RB_ERR_SKIPPED, RB_NOT_SENT);
+	want_words(rb_result_message(r->res, 2), "closed the connection");
 }
 
 static void test_keys_are_counted_over_all_slots(void **state)
@@ -274,6 +335,9 @@ int main(void)
 		RBT_ROUND(test_keys_with_one_tag_stay_together),
 		RBT_ROUND(test_what_has_one_slot_is_never_taken_apart),
 		RBT_ROUND(test_each_pair_is_applied_once_and_in_order),
+		RBT_ROUND(test_nothing_overtakes_the_first_refusal),
+		RBT_ROUND(test_pairs_of_one_slot_do_not_wait),
+		RBT_ROUND(test_who_waited_for_the_first_is_not_sent_without_it),
 		RBT_ROUND(test_keys_are_counted_over_all_slots),
 		RBT_ROUND(test_a_stream_comes_in_order),
 		RBT_ROUND(test_a_key_that_is_refused_alone_fails_alone),

@@ -104,7 +104,8 @@ static void put_lines(FILE *f, const bench_report *r)
 {
 	const char *before = "plot ";
 
-	fputs("set logscale x\nset xlabel 'keys'\nset key top left Left reverse\n", f);
+	fputs("set logscale x\nset xlabel 'keys'\nset key top left Left reverse\n",
+	      f);
 	for (size_t m = 0; m < BENCH_METHODS; m++) {
 		if (has_points(r, &bench_methods[m]))
 			put_points(f, r, m);

@@ -10,6 +10,7 @@
 
 #include "asides.h"
 #include "ledger.h"
+#include "rest.h"
 #include "signals.h"
 
 #include <stdint.h>
@@ -25,8 +26,8 @@ typedef struct stream {
 	bool ended;
 	/* Bytes of the input that the report was told of. */
 	uint64_t told;
-	/* The last record that was taken. */
-	size_t line;
+	/* The first bad line has ended it. */
+	bool strictly;
 } stream;
 
 /* ------------------------------------------------------------- records -- */
@@ -73,6 +74,7 @@ static void refuse(stream *s, const script_item *item, const char *words)
 	report_say(s->p->report,
 		   "stopped at line %zu: what follows it was not sent",
 		   item->line);
+	s->strictly = true;
 	stop(s->p, EXITS_PARTIAL);
 }
 
@@ -88,8 +90,6 @@ static bool take_command(stream *s, script_item *item)
 		script_got got = script_next(p->script, item);
 		const char *why = item->why;
 
-		if (item->line != 0)
-			s->line = item->line;
 		switch (got) {
 		case SCRIPT_COMMAND:
 			why = refusal_of(&p->refusal, &item->command);
@@ -239,6 +239,16 @@ static void list_rest(stream *s, const char *words)
 	}
 }
 
+/* What was not even read, for a second run. */
+static void keep_rest(stream *s)
+{
+	const char *path;
+	uint64_t from;
+
+	while (script_skip(s->p->script, &path, &from))
+		rest_keep(s->p->report, path, from);
+}
+
 static void tell_rest(stream *s, rb_status status)
 {
 	if (!s->ended && signals_caught() == 0) {
@@ -246,10 +256,8 @@ static void tell_rest(stream *s, rb_status status)
 				     "a command before it failed" :
 				     rb_client_error(s->p->client));
 	}
-	if (signals_caught() != 0 || out_error(s->p->out) != 0)
-		report_say(s->p->report,
-			   "what follows line %zu of the input was not sent",
-			   s->line);
+	if (signals_caught() != 0 || out_error(s->p->out) != 0 || s->strictly)
+		keep_rest(s);
 }
 
 exits pipeline_stream(pipeline *p)

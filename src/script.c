@@ -285,6 +285,22 @@ rb_command script_command(script *s, rb_slice raw)
 	return words_command(&s->again_words, s->again_bytes.data);
 }
 
+bool script_skip(script *s, const char **path, uint64_t *from)
+{
+	*from = 0;
+	if (s->text != NULL) {
+		*path = s->paths[s->next - 1];
+		*from = script_resp_is_open(&s->resp) ? s->begin :
+							text_taken(s->text);
+		close_file(s);
+		return true;
+	}
+	if (s->next == s->npaths)
+		return false;
+	*path = s->paths[s->next++];
+	return true;
+}
+
 uint64_t script_taken(const script *s)
 {
 	return s->taken + (s->text != NULL ? text_taken(s->text) : 0);

@@ -56,6 +56,10 @@ script_got script_next(script *s, script_item *item);
  * script_next() gave stays valid; the command is so until the next call. */
 rb_command script_command(script *s, rb_slice raw);
 
+/* Gives up the file that is at hand, or the next one: the first byte of it that
+ * no item came from. False: there is none. */
+bool script_skip(script *s, const char **path, uint64_t *from);
+
 /* Bytes taken of all files so far; of how many, 0 if that is not known. */
 uint64_t script_taken(const script *s);
 uint64_t script_size(const script *s);

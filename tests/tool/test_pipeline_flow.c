@@ -8,6 +8,7 @@
 #include "tooling.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -27,6 +28,13 @@ static char *room_for(size_t nlines)
 
 	assert_non_null(data);
 	return data;
+}
+
+static void run_shell(rbt_spawned *s, const char *script)
+{
+	const char *argv[] = { "/bin/sh", "-c", script, NULL };
+
+	rbt_spawn_run(&(rbt_spawn){ .argv = argv }, s);
 }
 
 static void test_every_one_of_100000_writes_is_applied(void **state)
@@ -142,6 +150,80 @@ static void test_a_killed_server_leaves_no_line_without_a_fate(void **state)
 	free(in);
 }
 
+/* ------------------------------------------------------------- a signal -- */
+
+typedef struct signalling {
+	rbt_live *live;
+	const char *pid_path;
+} signalling;
+
+static void *end_when_blocked(void *arg)
+{
+	signalling *s = arg;
+	size_t len;
+	char *pid;
+
+	while (rbt_live_info(s->live, "clients", "blocked_clients") == 0)
+		rbt_sleep_ms(1);
+	pid = rbt_read_file(s->pid_path, &len);
+	kill((pid_t)atoi(pid), SIGTERM);
+	free(pid);
+	return NULL;
+}
+
+static size_t count_words(const char *text, const char *words)
+{
+	size_t n = 0;
+
+	for (text = strstr(text, words); text != NULL;
+	     text = strstr(text + 1, words))
+		n++;
+	return n;
+}
+
+static void test_a_second_run_completes_what_a_signal_ended(void **state)
+{
+	enum { HALF = 20000, LINES = 2 * HALF + 1 };
+	rbt_live *live = rbt_live_use(state);
+	char *in = room_for(LINES);
+	size_t len = add_sets(in, 0, 0, HALF);
+	char paths[4][512];
+	char script[4096];
+	pthread_t thread;
+	rbt_spawned s;
+	size_t done;
+	char *text;
+	signalling end = { live, rbt_path(live, "pid", paths[0]) };
+
+	len += (size_t)sprintf(in + len, "BLPOP nokey 0\n");
+	len = add_sets(in, len, HALF, HALF);
+	rbt_write_file(rbt_path(live, "in", paths[1]), in, len);
+	rbt_path(live, "failed", paths[2]);
+	/* A pipe is not waited for once a signal came, a file is. */
+	rbt_path(live, "out", paths[3]);
+	snprintf(script, sizeof(script),
+		 "echo $$ >%s; exec %s pipeline -s %s --failed %s -o %s %s",
+		 paths[0], rbt_tool(), rbt_server_socket(live->server),
+		 paths[2], paths[3], paths[1]);
+	assert_int_equal(pthread_create(&thread, NULL, end_when_blocked, &end),
+			 0);
+	run_shell(&s, script);
+	pthread_join(thread, NULL);
+	assert_int_equal(s.status, 128 + SIGTERM);
+	text = rbt_read_file(paths[3], &len);
+	done = count_words(text, ": OK\n");
+	free(text);
+	text = rbt_read_file(paths[2], &len);
+	assert_int_equal(done + rbt_count_lines(text), LINES);
+	free(text);
+	rbt_spawned_free(&s);
+	rbt_do(live->admin, "LPUSH nokey x");
+	rbt_tool_want(live, &s, NULL, 0, ARGS("pipeline", "-Q", paths[2]), 0);
+	assert_int_equal(rbt_ask_number(live->admin, "DBSIZE"), LINES - 1);
+	rbt_spawned_free(&s);
+	free(in);
+}
+
 static void test_a_second_run_completes_the_job(void **state)
 {
 	enum { SOME = 1000 };
@@ -190,13 +272,6 @@ static void test_nothing_more_is_sent_after_an_error_if_so_asked(void **state)
 }
 
 /* ---------------------------------------------------- a reader that goes -- */
-
-static void run_shell(rbt_spawned *s, const char *script)
-{
-	const char *argv[] = { "/bin/sh", "-c", script, NULL };
-
-	rbt_spawn_run(&(rbt_spawn){ .argv = argv }, s);
-}
 
 static void test_what_was_sent_is_awaited_when_the_reader_goes(void **state)
 {
@@ -294,6 +369,7 @@ int main(void)
 		RBT_LIVE(test_every_one_of_100000_writes_is_applied),
 		RBT_LIVE(test_nobody_listening_ends_with_3_and_one_line),
 		RBT_LIVE(test_a_killed_server_leaves_no_line_without_a_fate),
+		RBT_LIVE(test_a_second_run_completes_what_a_signal_ended),
 		RBT_LIVE(test_a_second_run_completes_the_job),
 		RBT_LIVE(test_nothing_more_is_sent_after_an_error_if_so_asked),
 		RBT_LIVE(test_what_was_sent_is_awaited_when_the_reader_goes),

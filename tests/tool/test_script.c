@@ -192,6 +192,40 @@ static void test_a_command_cut_between_files_is_broken(void **state)
 	end(&f, 2);
 }
 
+static void want_skipped(fixture *f, size_t file, uint64_t from)
+{
+	const char *path;
+	uint64_t at;
+
+	assert_true(script_skip(f->s, &path, &at));
+	assert_string_equal(path, f->names[file]);
+	assert_int_equal(at, from);
+}
+
+static void test_what_no_command_came_from_is_known_by_its_byte(void **state)
+{
+	static const rb_slice texts[] = { BYTES("PING\nECHO a\nLAST\n"),
+					  BYTES("PING\n") };
+	static const rb_slice resp = BYTES("*1\r\n$4\r\nPING\r\n*1\r\n");
+	const char *path;
+	uint64_t from;
+	fixture f;
+
+	(void)state;
+	begin(&f, texts, 2, SCRIPT_ANY);
+	want(&f, SCRIPT_COMMAND, 1, "PING");
+	want_skipped(&f, 0, 5);
+	want_skipped(&f, 1, 0);
+	assert_false(script_skip(f.s, &path, &from));
+	end(&f, 2);
+	/* A command that was begun is no command. */
+	begin(&f, &resp, 1, SCRIPT_ANY);
+	want(&f, SCRIPT_COMMAND, 1, "PING");
+	want(&f, SCRIPT_BROKEN, 4, "the input ends here");
+	want_skipped(&f, 0, 14);
+	end(&f, 1);
+}
+
 static void test_a_file_that_is_not_there_ends_it(void **state)
 {
 	char *paths[] = { "/tmp/rbt-there-is-no-such-file" };
@@ -242,6 +276,8 @@ int main(void)
 		cmocka_unit_test(
 			test_broken_resp_is_named_by_line_and_byte_and_ends_it),
 		cmocka_unit_test(test_a_command_cut_between_files_is_broken),
+		cmocka_unit_test(
+			test_what_no_command_came_from_is_known_by_its_byte),
 		cmocka_unit_test(test_a_file_that_is_not_there_ends_it),
 		cmocka_unit_test(test_raw_commands_are_taken_apart_once_more),
 	};

@@ -20,8 +20,18 @@ static void see_to(rbi_engine *e, rbi_parcel *p, const rbi_refusal *r,
 	rbi_settle_parcel(e, p, &fate);
 }
 
-/* A transaction is refused as a whole, in the words that its first command
- * was. */
+/* Whether entries of an answered chunk may differ in what became of them. One
+ * command has one refusal, which its entries do not know; a transaction is
+ * refused as a whole, in the words that its first command was. */
+static bool is_divided(const rbi_engine *e)
+{
+	const rbi_answer *a = &e->lane->answer;
+
+	return !e->batch->transaction &&
+	       (e->batch->form != RBI_FORM_GATHER || a->grouped);
+}
+
+/* Whether all of a chunk was refused at once, and by who knows the nodes. */
 static bool is_whole(const rbi_engine *e, rbi_refusal *r)
 {
 	const rbi_answer *a = &e->lane->answer;
@@ -30,7 +40,7 @@ static bool is_whole(const rbi_engine *e, rbi_refusal *r)
 	r->status = a->status;
 	r->outcome = a->outcome;
 	r->message = a->redirect != NULL ? a->redirect : a->message;
-	return e->batch->transaction && a->status == RB_ERR_SERVER &&
+	return !is_divided(e) && a->status == RB_ERR_SERVER &&
 	       a->outcome == RB_REJECTED && rbi_refusal_is_of_nodes(r);
 }
 
@@ -44,7 +54,7 @@ void rbi_sift_answered(rbi_engine *e, uint64_t now_us)
 
 	if (e->elsewhere == NULL || e->stopped || e->lane->nsent == 0 ||
 	    a->route >= RBI_ROUTE_STOP ||
-	    (!whole && (a->refused == 0 || e->batch->transaction))) {
+	    (!whole && (a->refused == 0 || !is_divided(e)))) {
 		rbi_recover_answered(e, now_us);
 		return;
 	}

@@ -62,6 +62,63 @@ static void test_a_forbidden_key_fails_alone(void **state)
 	rbt_want_pong(live->ctx);
 }
 
+static rb_status read_keys(rbt_live *live, const char **keys, size_t n,
+			   const rb_options *o)
+{
+	return rb_mget_chunked(live->rb, keys, NULL, n, o, &live->res);
+}
+
+static rb_status write_keys(rbt_live *live, const char **keys, size_t n,
+			    const rb_options *o)
+{
+	return rb_mset_chunked(live->rb, keys, NULL, keys, NULL, n, o,
+			       &live->res);
+}
+
+static rb_status count_keys(rbt_live *live, const char **keys, size_t n,
+			    const rb_options *o)
+{
+	return rb_exists_chunked(live->rb, keys, NULL, n, o, &live->res);
+}
+
+/* One command is refused for all the keys in it, over each connection. */
+static void test_forbidden_keys_fail_alone_over_several_connections(
+	void **state)
+{
+	typedef rb_status verb(rbt_live * live, const char **keys, size_t n,
+			       const rb_options *o);
+	static verb *const verbs[] = { read_keys, write_keys, count_keys };
+	enum { N = 200, EVERY = 7 };
+	rbt_live *live = rbt_live_use(state);
+	static char names[N][16];
+	const char *keys[N];
+
+	for (size_t i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s:%zu",
+			 i % EVERY == 0 ? "no" : "ok", i);
+		keys[i] = names[i];
+	}
+	become(live, "ACL SETUSER lim on >pw ~ok:* +@all");
+	for (size_t v = 0; v < 3; v++) {
+		rb_options o = rbt_options(0, 0);
+
+		o.connections = 3;
+		rbt_live_open_uri(live, &o, "unix://lim:pw@%s",
+				  rbt_server_socket(live->server));
+		want_status(live->rb, verbs[v](live, keys, N, &o),
+			    RB_ERR_PARTIAL);
+		for (size_t i = 0; i < N; i++) {
+			if (i % EVERY == 0)
+				want_failed(live->res, i, RB_ERR_SERVER,
+					    RB_REJECTED);
+			else
+				assert_int_equal(rb_result_status(live->res, i),
+						 RB_OK);
+		}
+		rbt_live_drop(live);
+	}
+}
+
 static void test_a_forbidden_command_ends_the_batch(void **state)
 {
 	rbt_live *live = rbt_live_use(state);
@@ -214,6 +271,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		RBT_LIVE(test_hmget_of_another_type_is_refused_in_words),
 		RBT_LIVE(test_a_forbidden_key_fails_alone),
+		RBT_LIVE(
+			test_forbidden_keys_fail_alone_over_several_connections),
 		RBT_LIVE(test_a_forbidden_command_ends_the_batch),
 		RBT_LIVE(test_a_missing_password_ends_the_batch),
 		RBT_LIVE(test_a_large_batch_without_password_ends_in_words),

@@ -127,6 +127,8 @@ static void test_refused_keys_among_many_fail_alone_and_each_once(void **state)
 	want_split(uri, failed, in, out, MGET_ARGV("--failed", failed), N);
 	want_split(uri, failed, in, out,
 		   MGET_ARGV("--failed", failed, "--chunk-keys", "5"), N);
+	want_split(uri, failed, in, out,
+		   MGET_ARGV("--failed", failed, "--lanes", "3"), N);
 	free(in);
 	free(out);
 }

@@ -64,7 +64,7 @@ static void test_answers_of_nothing_are_known_too(void **state)
 
 static void test_only_a_lower_limit_counts(void **state)
 {
-	rbi_limits l = { 0, 0 };
+	rbi_limits l = { .args = 0 };
 
 	(void)state;
 	rbi_limits_bytes(&l, 1000);
@@ -78,7 +78,7 @@ static void test_only_a_lower_limit_counts(void **state)
 
 static void test_a_limit_of_nothing_is_none_of_sense(void **state)
 {
-	rbi_limits l = { 0, 0 };
+	rbi_limits l = { .args = 0 };
 
 	(void)state;
 	rbi_limits_bytes(&l, 0);
@@ -89,7 +89,7 @@ static void test_a_limit_of_nothing_is_none_of_sense(void **state)
 
 static void test_refused_arguments_halve_until_they_are_taken(void **state)
 {
-	rbi_limits l = { 0, 0 };
+	rbi_limits l = { .args = 0 };
 	size_t args = 1001;
 	int refusals = 0;
 
@@ -112,7 +112,7 @@ static void test_refused_arguments_halve_until_they_are_taken(void **state)
 static size_t ramp_keys(const rbi_ramp *r, size_t keys)
 {
 	rbi_learned learned = { 0, 0 };
-	rbi_limits limits = { 0, 0 };
+	rbi_limits limits = { .args = 0 };
 	rbi_bounds bounds = asked;
 
 	bounds.keys = keys;
@@ -238,7 +238,7 @@ static void test_after_a_loss_the_window_is_one_until_calm(void **state)
 static void test_what_is_known_narrows_the_bounds(void **state)
 {
 	rbi_learned learned = { 50, 700 };
-	rbi_limits limits = { 0, 0 };
+	rbi_limits limits = { .args = 0 };
 	rbi_bounds bounds = asked;
 	rbi_ramp r;
 
@@ -272,7 +272,7 @@ static void test_what_is_known_narrows_the_bounds(void **state)
 static void test_bounds_without_end_do_not_wrap(void **state)
 {
 	rbi_learned learned = { 0, 0 };
-	rbi_limits limits = { 0, 0 };
+	rbi_limits limits = { .args = 0 };
 	rbi_bounds bounds = asked;
 	rbi_ramp r;
 

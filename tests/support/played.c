@@ -117,6 +117,12 @@ static bool is_woken(const struct pollfd *fds, nfds_t n)
 	return other.fd != now->ctx->fd && poll(&other, 1, 0) > 0;
 }
 
+static int say_ready(struct pollfd *fd)
+{
+	fd->revents = (short)(fd->events & (POLLIN | POLLOUT));
+	return 1;
+}
+
 static int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	rbt_played *p = now;
@@ -127,7 +133,7 @@ static int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 	if (fds[0].fd != p->ctx->fd)
 		return pass_time(p, timeout_ms);
 	if ((fds[0].events & POLLOUT) != 0)
-		return 1;
+		return say_ready(&fds[0]);
 	if (!heard || (!p->waiting && ready(p) == 0 && p->end == 0))
 		return pass_time(p, timeout_ms);
 	/* A look that does not wait sees no time pass. */
@@ -135,7 +141,7 @@ static int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 		return 0;
 	p->now_us += p->waiting ? 10 : 0;
 	p->waiting = false;
-	return 1;
+	return say_ready(&fds[0]);
 }
 
 static const rbi_sys played_sys = { play_send, play_recv, play_poll };

@@ -121,7 +121,9 @@ static void keep_bare(blame *b, size_t number, rb_slice key, rb_status status)
 	}
 	if (key.len > 0)
 		memcpy(copy, key.data, key.len);
-	b->bares[b->nbares++] = (bare){ number, status, copy, key.len };
+	b->bares[b->nbares] = (bare){ .number = number, .status = status };
+	b->bares[b->nbares].key = copy;
+	b->bares[b->nbares++].len = key.len;
 }
 
 /* Whether a chunk has this entry. */

@@ -88,16 +88,16 @@ static entry **slot_of(const ledger *l, size_t number)
 
 static bool grow(ledger *l)
 {
-	ledger larger = *l;
+	size_t capacity = 2 * l->capacity;
+	entry **entries = calloc(capacity, sizeof(entry *));
 
-	larger.capacity = 2 * l->capacity;
-	larger.entries = calloc(larger.capacity, sizeof(entry *));
-	if (larger.entries == NULL)
+	if (entries == NULL)
 		return false;
 	for (size_t i = l->first; i < l->first + l->n; i++)
-		*slot_of(&larger, i) = *slot_of(l, i);
+		entries[i & (capacity - 1)] = *slot_of(l, i);
 	free(l->entries);
-	*l = larger;
+	l->entries = entries;
+	l->capacity = capacity;
 	return true;
 }
 

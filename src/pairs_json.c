@@ -75,8 +75,8 @@ static parsed take_object(json_t *object, scratch *s, pair *out)
 {
 	either key = { "key", "key_base64", NULL, NULL };
 	either value = { "value", "value_base64", NULL, NULL };
-	size_t key_len;
-	size_t value_len;
+	size_t key_len = 0;
+	size_t value_len = 0;
 	parsed got;
 
 	if (!json_is_object(object))

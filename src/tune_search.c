@@ -73,7 +73,7 @@ static bool excluded(const tune_search *s, tune_setting t)
 
 static uint64_t middle(const uint64_t *values, unsigned n)
 {
-	uint64_t sorted[TUNE_LOOKS];
+	uint64_t sorted[TUNE_LOOKS] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = i;

@@ -91,21 +91,20 @@ static void free_tables(tables *t)
 /* The words of an option's help, folded below each other. */
 static void put_folded(const char *text, int column)
 {
-	while (*text != '\0') {
-		size_t word = strcspn(text, " ");
+	const char *gap = "";
 
-		if (column + (int)word > HELP_WIDTH) {
+	while (*text != '\0') {
+		int word = (int)strcspn(text, " ");
+
+		if (column + 1 + word > HELP_WIDTH) {
 			printf("\n%*s", HELP_COLUMN, "");
 			column = HELP_COLUMN;
+			gap = "";
 		}
-		printf("%.*s", (int)word, text);
-		column += (int)word;
+		column += printf("%s%.*s", gap, word, text);
+		gap = " ";
 		text += word;
-		if (*text == ' ') {
-			putchar(' ');
-			column++;
-			text++;
-		}
+		text += *text == ' ';
 	}
 	putchar('\n');
 }

@@ -115,6 +115,8 @@ static exits count(counting *c, load *l, block *b)
 	if (report_failed(c->report) > 0 || signals_caught() != 0)
 		status = status == EXITS_FINE ? EXITS_PARTIAL : status;
 	status = print(l, status);
+	if (signals_caught() != 0)
+		keys_keep_rest(c->keys, c->report);
 	ended = report_end(c->report, load_stats(l));
 	if (signals_caught() != 0)
 		return (exits)((int)EXITS_SIGNAL + signals_caught());

@@ -304,6 +304,10 @@ static void finish_output(mget *m)
 	if (m->status == EXITS_LOCAL && error != 0)
 		report_say(m->report, "cannot write %s: %s", out_name(m->out),
 			   strerror(error));
+	else if (error == EINTR)
+		report_say(m->report,
+			   "nobody reads what is still to be written of the "
+			   "answers: it was dropped");
 	else if (!whole && m->path != NULL)
 		report_say(m->report, "'%s' was not written", m->path);
 	if (signals_caught() != 0)
@@ -322,6 +326,10 @@ static exits execute(mget *m, const args_rest *rest)
 			       status :
 			       (exits)(EXITS_SIGNAL + signals_caught());
 	run(m);
+	/* Whoever closed the pipe wants no more, and no words either. */
+	if ((m->status != EXITS_FINE || signals_caught() != 0) &&
+	    out_error(m->out) != EPIPE)
+		keys_keep_rest(m->keys, m->report);
 	finish_output(m);
 	signals_watch(NULL);
 	reported = report_end(m->report, &m->stats);

@@ -1,5 +1,6 @@
 #include "keys.h"
 
+#include "rest.h"
 #include "say.h"
 #include "signals.h"
 #include "text.h"
@@ -24,6 +25,7 @@ struct keys {
 	/* Which part is being read. */
 	size_t current;
 	scan *scan;
+	char delimiter;
 	size_t given;
 	exits status;
 };
@@ -69,6 +71,7 @@ exits keys_open(keys *k, char **operands, size_t noperands, char delimiter)
 {
 	k->operands = operands;
 	k->noperands = noperands;
+	k->delimiter = delimiter;
 	for (size_t i = 0; i < k->nparts; i++) {
 		part *p = &k->parts[i];
 
@@ -200,4 +203,31 @@ uint64_t keys_taken(const keys *k)
 	for (size_t i = 0; i < k->nparts; i++)
 		sum += text_taken(k->parts[i].text);
 	return sum;
+}
+
+static void keep_operands(const keys *k, report *r)
+{
+	for (size_t i = k->given; i < k->noperands; i++) {
+		const char *key = k->operands[i];
+
+		report_keep(r, (rb_slice){ key, strlen(key) });
+		report_keep(r, (rb_slice){ &k->delimiter, 1 });
+	}
+	if (k->given < k->noperands)
+		report_say(r, "%zu keys of the command line were not tried",
+			   k->noperands - k->given);
+}
+
+void keys_keep_rest(const keys *k, report *r)
+{
+	if (k->scan != NULL)
+		return;
+	keep_operands(k, r);
+	if (k->current < k->nparts)
+		rest_keep(r, k->parts[k->current].path,
+			  text_taken(k->parts[k->current].text));
+	/* A file may begin with a mark that is no part of a key, so what was
+	 * not begun is named alone. */
+	for (size_t i = k->current + 1; i < k->nparts; i++)
+		report_say(r, "%s was not read", text_name(k->parts[i].text));
 }

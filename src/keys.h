@@ -6,6 +6,7 @@
 #define REDISBATCH_SRC_KEYS_H
 
 #include "exits.h"
+#include "report.h"
 #include "scan.h"
 
 #include <redisbatch/redisbatch.h>
@@ -51,5 +52,9 @@ keys_place keys_find(const keys *k, size_t number);
 size_t keys_count(const keys *k);
 uint64_t keys_size(const keys *k);
 uint64_t keys_taken(const keys *k);
+
+/* For a run that ended early: what was not given is said, and kept for a second
+ * run. */
+void keys_keep_rest(const keys *k, report *r);
 
 #endif

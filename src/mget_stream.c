@@ -12,6 +12,8 @@ static int next(void *arg, rb_slice *key)
 	run *r = arg;
 
 	blame_settle(r->blame, "");
+	if (out_error(r->mget->out) != 0)
+		return -1;
 	return keys_next(r->mget->keys, key);
 }
 
@@ -22,7 +24,10 @@ static int take(void *arg, size_t first, const rb_slice *names,
 	const format_rows rows = { names, values, statuses, n };
 
 	blame_entries(r->blame, first, names, statuses, n);
-	return mget_take(r->mget, &rows);
+	/* Even when the run is to end: each key that was taken from the source
+	 * is to be answered for, so it is the source that ends it. */
+	(void)mget_take(r->mget, &rows);
+	return 0;
 }
 
 static int on_chunk(void *arg, const rb_chunk *chunk)

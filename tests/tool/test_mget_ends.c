@@ -237,6 +237,59 @@ static void test_a_signal_ends_the_wait_for_keys(void **state)
 	}
 }
 
+static size_t count_lines_of(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	size_t n = 0;
+	int c;
+
+	assert_non_null(file);
+	while ((c = fgetc(file)) != EOF)
+		n += c == '\n';
+	fclose(file);
+	return n;
+}
+
+/* Each key was answered, or stands in the file for a second run: also those
+ * that had not been read yet. */
+static void test_what_a_signal_left_undone_is_kept(void **state)
+{
+	rbt_live *live = rbt_live_use(state);
+	static char said[65536];
+	char failed[512];
+	char path[512];
+	char some[4096];
+	const char *found;
+	int out[2];
+	int err[2];
+	long peak;
+	pid_t pid;
+
+	rbt_live_load(live, KEYS, VALUE);
+	close(open_keys(live, path, sizeof(path)));
+	mget_path(live, "failed", failed, sizeof(failed));
+	make_pipe(out);
+	make_pipe(err);
+	pid = start(live, STDIN_FILENO, out[WRITE], err[WRITE],
+		    MGET_ARGV("--keys", path, "--failed", failed));
+	close(out[WRITE]);
+	close(err[WRITE]);
+	/* It is under way, and cannot end as long as nobody reads on. */
+	assert_true(read(out[READ], some, sizeof(some)) > 0);
+	kill(pid, SIGTERM);
+	assert_int_equal(finish(pid, &peak), 143);
+	read_all(err[READ], said, sizeof(said));
+	close(err[READ]);
+	close(out[READ]);
+	found = strstr(said, " keys: ");
+	assert_non_null(found);
+	assert_int_equal(strtoul(found + strlen(" keys: "), NULL, 10) +
+				 count_lines_of(failed),
+			 REPEATS * KEYS);
+	unlink(failed);
+	unlink(path);
+}
+
 /* ------------------------------------------------------------- terminal -- */
 
 static int open_terminal(int *slave, unsigned short columns)
@@ -321,6 +374,7 @@ int main(void)
 		RBT_LIVE(
 			test_a_reader_that_goes_away_ends_it_with_141_and_no_words),
 		RBT_LIVE(test_a_signal_ends_the_wait_for_keys),
+		RBT_LIVE(test_what_a_signal_left_undone_is_kept),
 		RBT_LIVE(test_a_terminal_gets_a_table_that_fits_it),
 		RBT_LIVE(test_a_terminal_gets_the_form_that_is_asked_for),
 		RBT_LIVE(test_nobody_is_asked_to_type_keys),

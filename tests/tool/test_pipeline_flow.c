@@ -355,9 +355,10 @@ static void test_the_length_of_the_input_takes_no_memory(void **state)
 
 	pour(live, line, 2 * MIB / sizeof(line) * sizeof(line) + cut);
 	before = peak_of_children();
-	pour(live, line, 20 * MIB / sizeof(line) * sizeof(line) + cut);
+	pour(live, line, 64 * MIB / sizeof(line) * sizeof(line) + cut);
+	/* How much is on its way depends on how fast each side is. */
 	assert_in_range(peak_of_children() - before, 0,
-			RBT_PLAIN_OR_SANITIZED(4, 300) * MIB);
+			RBT_PLAIN_OR_SANITIZED(24, 400) * MIB);
 	assert_in_range(peak_of_children(), 0,
 			RBT_PLAIN_OR_SANITIZED(64, 800) * MIB);
 }

@@ -19,10 +19,4 @@ void escape_plain(out *o, rb_slice bytes);
 /* As a field of PostgreSQL's COPY: \t \n \r \\ ; all others are themselves. */
 void escape_tsv(out *o, rb_slice bytes);
 
-/* A string of JSON with its quotes, which must be UTF-8. */
-void escape_json(out *o, rb_slice bytes);
-bool escape_is_utf8(rb_slice bytes);
-
-void escape_base64(out *o, rb_slice bytes);
-
 #endif

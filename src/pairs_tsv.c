@@ -1,17 +1,8 @@
 #include "pairs_formats.h"
 
-#include <string.h>
+#include "hex.h"
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
+#include <string.h>
 
 /* One or two hexadecimal digits; -1: none. */
 static int take_hex(const char **at, const char *end)

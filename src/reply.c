@@ -1,7 +1,9 @@
 #include "reply.h"
 
 #include "escape.h"
+#include "json_text.h"
 #include "reply_forms.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,8 +140,8 @@ static void put_json_head(out *o, const reply_place *place)
 	out_char(o, '{');
 	if (place->file != NULL) {
 		out_text(o, "\"file\":");
-		if (escape_is_utf8(slice_of(place->file)))
-			escape_json(o, slice_of(place->file));
+		if (utf8_is_valid(place->file, strlen(place->file)))
+			json_text_string(o, slice_of(place->file));
 		else
 			out_text(o, "null");
 		out_char(o, ',');

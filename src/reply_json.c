@@ -1,18 +1,19 @@
 #include "reply_forms.h"
 
-#include "escape.h"
+#include "json_text.h"
+#include "utf8.h"
 
 #include <stdio.h>
 
 static void put_string(out *o, rb_slice bytes)
 {
-	if (escape_is_utf8(bytes)) {
-		escape_json(o, bytes);
+	if (utf8_is_valid(bytes.data, bytes.len)) {
+		json_text_string(o, bytes);
 		return;
 	}
-	out_text(o, "{\"base64\":\"");
-	escape_base64(o, bytes);
-	out_text(o, "\"}");
+	out_text(o, "{\"base64\":");
+	json_text_base64(o, bytes);
+	out_text(o, "}");
 }
 
 static void put_tagged(out *o, const char *tag, rb_slice bytes)

@@ -1,5 +1,7 @@
 #include "script_text.h"
 
+#include "hex.h"
+
 typedef struct cursor {
 	const char *p;
 	const char *end;
@@ -21,17 +23,6 @@ static bool is_blank(char c)
 static bool ends_word(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 static char escaped(char c)
@@ -59,8 +50,8 @@ static void take_escape(cursor *c)
 	int low = -1;
 
 	if (*c->p == 'x' && c->end - c->p >= 3) {
-		high = hex_digit(c->p[1]);
-		low = hex_digit(c->p[2]);
+		high = hex_value(c->p[1]);
+		low = hex_value(c->p[2]);
 	}
 	if (high >= 0 && low >= 0) {
 		*c->to++ = (char)(unsigned char)(16 * high + low);

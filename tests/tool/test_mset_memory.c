@@ -30,7 +30,8 @@ static void want_flat(void)
 	struct rusage usage;
 
 	assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
-	if (usage.ru_maxrss > MOST_KB)
+	/* What a sanitizer keeps of freed memory is not ours. */
+	if (!RBT_SANITIZED && usage.ru_maxrss > MOST_KB)
 		fail_msg("it took %ld KB", usage.ru_maxrss);
 }
 
@@ -41,8 +42,6 @@ static void test_a_long_input_takes_little_memory(void **state)
 	char failed[512];
 	rbt_spawned s;
 
-	if (RBT_SANITIZED)
-		skip();
 	write_records(rbt_path(live, "in.tsv", path));
 	rbt_tool_want(live, &s, NULL, 0, ARGS("mset", path), 0);
 	rbt_spawned_free(&s);

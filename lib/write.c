@@ -2,6 +2,8 @@
 
 /* ---------------------------------------------------------------- MSETEX -- */
 
+enum { INFO_WORD = 4096, INFO_BYTES = 1024 * 1024 };
+
 /*
  * COMMAND INFO answers an array of one: nil if the command is not known. A
  * server that refuses to say is taken not to know it, since there is another
@@ -23,11 +25,12 @@ static rb_status ask_for_command(rb_client *client, const rb_options *o,
 	rb_result *res = NULL;
 	rb_status status;
 
-	/* The caller's bounds are for the caller's entries. */
+	/* The caller's bounds are for the caller's entries; what a server has
+	 * to say of one command is short. */
 	plain.on_chunk = NULL;
 	plain.flags = 0;
-	plain.max_value_bytes = RBI_ENCODE_MAX_ARG;
-	plain.max_result_bytes = SIZE_MAX;
+	plain.max_value_bytes = INFO_WORD;
+	plain.max_result_bytes = INFO_BYTES;
 	status = rbi_call_batch(client, &plain, &batch, &res);
 	*known = rbi_reply_has_element(rb_result_reply(res, 0));
 	rb_result_free(res);

@@ -22,7 +22,8 @@ enum {
 	TIMES = 8,
 	/* Between 8 and 64, far from both: the machine is shared. */
 	MOST_TIMES = 24,
-	ROUNDS = 3
+	ROUNDS = 3,
+	TRIES = 5
 };
 
 static void serve(void *arg, size_t argc, const rbt_arg *argv, rbt_reply *reply)
@@ -125,10 +126,16 @@ static void test_the_time_of_a_batch_grows_with_its_entries(void **state)
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		rbt_scene *s = rbt_scene_use(state);
-		uint64_t few = cost(s, rows[i].fn, FEW, rows[i].chunk_keys);
-		uint64_t many = cost(s, rows[i].fn, (size_t)FEW * TIMES,
-				     rows[i].chunk_keys);
+		uint64_t few = 0;
+		uint64_t many = 1;
 
+		/* What grows too fast does so each time; a busy machine
+		 * makes one time look like it. */
+		for (int k = 0; k < TRIES && many > few * MOST_TIMES; k++) {
+			few = cost(s, rows[i].fn, FEW, rows[i].chunk_keys);
+			many = cost(s, rows[i].fn, (size_t)FEW * TIMES,
+				    rows[i].chunk_keys);
+		}
 		print_message("# %s: %.1f times\n", rows[i].what,
 			      (double)many / (double)few);
 		assert_in_range(many, 0, few * MOST_TIMES);

@@ -237,31 +237,6 @@ int mget_take(mget *m, const format_rows *rows)
 	return out_error(m->out) != 0 || signals_caught() != 0 ? -1 : 0;
 }
 
-static exits exits_of(rb_status status)
-{
-	switch (status) {
-	case RB_OK:
-	case RB_ERR_PARTIAL:
-		return EXITS_FINE;
-	case RB_ERR_NOMEM:
-		return EXITS_LOCAL;
-	case RB_ERR_INVALID:
-	case RB_ERR_LIMIT:
-		return EXITS_USAGE;
-	case RB_ERR_TIMEOUT:
-	case RB_ERR_CONNECT:
-	case RB_ERR_IO:
-	case RB_ERR_PROTOCOL:
-	case RB_ERR_SERVER:
-	case RB_ERR_CANCELLED:
-	case RB_ERR_BUSY:
-	case RB_ERR_SKIPPED:
-	case RB_ERR_UNSUPPORTED:
-		break;
-	}
-	return EXITS_SERVER;
-}
-
 void mget_end(mget *m, rb_status status)
 {
 	const char *words = rb_client_error(m->client);

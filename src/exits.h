@@ -5,6 +5,8 @@
 #ifndef REDISBATCH_SRC_EXITS_H
 #define REDISBATCH_SRC_EXITS_H
 
+#include <redisbatch/redisbatch.h>
+
 typedef enum exits {
 	/* Everything was answered. A key that does not exist is no failure. */
 	EXITS_FINE = 0,
@@ -22,5 +24,9 @@ typedef enum exits {
 	 * nobody reads the output any more. */
 	EXITS_SIGNAL = 128
 } exits;
+
+/* What the status of a call to the library makes of the run. Entries that failed
+ * are counted elsewhere: RB_ERR_PARTIAL is fine. */
+exits exits_of(rb_status status);
 
 #endif

@@ -150,31 +150,16 @@ static void add_stats(rb_stats *sum, const rb_result *res)
 /* Whether a call's status ends the run, and as what. */
 static exits verdict_on(rb_status status)
 {
-	switch (status) {
-	case RB_OK:
-	case RB_ERR_PARTIAL:
 	/* By a signal, which has a status of its own. */
-	case RB_ERR_CANCELLED:
+	if (status == RB_ERR_CANCELLED)
 		return EXITS_FINE;
-	case RB_ERR_INVALID:
-	case RB_ERR_LIMIT:
-	case RB_ERR_UNSUPPORTED:
-		return EXITS_USAGE;
-	case RB_ERR_NOMEM:
-		return EXITS_LOCAL;
 	/* It is there, and refuses all the same, as without memory: a later
 	 * run may do. */
-	case RB_ERR_SERVER:
+	if (status == RB_ERR_SERVER)
 		return EXITS_PARTIAL;
-	case RB_ERR_TIMEOUT:
-	case RB_ERR_CONNECT:
-	case RB_ERR_IO:
-	case RB_ERR_PROTOCOL:
-	case RB_ERR_BUSY:
-	case RB_ERR_SKIPPED:
-		break;
-	}
-	return EXITS_SERVER;
+	if (status == RB_ERR_UNSUPPORTED)
+		return EXITS_USAGE;
+	return exits_of(status);
 }
 
 static void send_block(load *l, const block *b)

@@ -56,31 +56,11 @@ void pipeline_fail(pipeline *p, const pipeline_failure *f)
 
 exits pipeline_conclude(pipeline *p, rb_status status)
 {
-	switch (status) {
-	case RB_OK:
-	case RB_ERR_PARTIAL:
+	exits ended = exits_of(status);
+
+	if (ended == EXITS_FINE ||
+	    (status == RB_ERR_CANCELLED && signals_caught() != 0))
 		return EXITS_FINE;
-	case RB_ERR_CANCELLED:
-		if (signals_caught() != 0)
-			return EXITS_FINE;
-		break;
-	case RB_ERR_INVALID:
-	case RB_ERR_LIMIT:
-		report_say(p->report, "%s", rb_client_error(p->client));
-		return EXITS_USAGE;
-	case RB_ERR_NOMEM:
-		report_say(p->report, "%s", rb_client_error(p->client));
-		return EXITS_LOCAL;
-	case RB_ERR_TIMEOUT:
-	case RB_ERR_CONNECT:
-	case RB_ERR_IO:
-	case RB_ERR_PROTOCOL:
-	case RB_ERR_SERVER:
-	case RB_ERR_BUSY:
-	case RB_ERR_SKIPPED:
-	case RB_ERR_UNSUPPORTED:
-		break;
-	}
 	report_say(p->report, "%s", rb_client_error(p->client));
-	return EXITS_SERVER;
+	return ended;
 }

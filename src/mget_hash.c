@@ -6,13 +6,12 @@
  */
 #include "mget.h"
 
-#include "signals.h"
-
+#include "deadline.h"
 #include "say.h"
+#include "signals.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	FIRST_FIELDS = 16,
@@ -273,30 +272,10 @@ static bool ask(mget *m, block *b, const rb_options *o)
 
 /* ----------------------------------------------------------------- run -- */
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* --timeout is for the whole run, not for a block. False: it is over. */
-static bool shorten(const mget *m, rb_options *o, uint64_t began_ms)
-{
-	uint64_t gone = now_ms() - began_ms;
-
-	if (m->options.timeout_ms == 0)
-		return true;
-	if (gone >= m->options.timeout_ms)
-		return false;
-	o->timeout_ms = m->options.timeout_ms - (uint32_t)gone;
-	return true;
-}
-
 void mget_run_hash(mget *m)
 {
-	uint64_t began = now_ms();
+	/* --timeout is for the whole run, not for a block. */
+	const deadline end = deadline_begin(m->options.timeout_ms);
 	rb_options o = m->options;
 	block b;
 
@@ -305,12 +284,9 @@ void mget_run_hash(mget *m)
 	while (m->status == EXITS_FINE && signals_caught() == 0 &&
 	       fill(m, &b) && b.n > 0) {
 		point(&b);
-		if (!shorten(m, &o, began)) {
-			mget_end(m, RB_ERR_TIMEOUT);
-			(void)take_settled(m, &b, RB_ERR_TIMEOUT, NULL);
-		} else if (!ask(m, &b, &o)) {
+		o.timeout_ms = deadline_left(&end);
+		if (!ask(m, &b, &o))
 			break;
-		}
 	}
 	block_fini(&b);
 }

@@ -246,4 +246,14 @@ static inline size_t legs_spans(const rbi_leg *leg)
 	return sum;
 }
 
+static inline size_t legs_all_spans(const legs *l)
+{
+	size_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < l->fleet.nlegs; i++)
+		sum += legs_spans(l->fleet.legs[i]);
+	return sum;
+}
+
 #endif

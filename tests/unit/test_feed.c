@@ -2,55 +2,10 @@
  * An array of entries as a feed: chunks out in order, reports in order.
  */
 #include "alloc.h"
-#include "count.h"
-#include "feed.h"
-#include "writes.h"
-
-typedef struct fixture {
-	writes writes;
-	rbi_batch batch;
-	rbt_count count;
-	rb_result *res;
-	rbi_array_feed array;
-	rbi_feed *feed;
-	rbi_bounds bounds;
-} fixture;
-
-static void begin(fixture *f, size_t n, size_t chunk_keys)
-{
-	uint64_t seed = 42;
-
-	memset(f, 0, sizeof(*f));
-	rbt_count_init(&f->count);
-	writes_init(&f->writes, n, 10, &seed);
-	f->batch = writes_commands(&f->writes);
-	f->res = rbi_result_new(&f->count.allocator, n, 1, "node");
-	assert_non_null(f->res);
-	rbi_array_feed_init(&f->array, &f->batch, f->res);
-	f->feed = &f->array.feed;
-	f->bounds.keys = chunk_keys;
-	f->bounds.args = SIZE_MAX;
-	f->bounds.request_bytes = SIZE_MAX / 2;
-	f->bounds.reply_bytes = SIZE_MAX;
-}
-
-static void end(fixture *f)
-{
-	rb_result_free(f->res);
-	assert_int_equal(f->count.live_blocks, 0);
-	writes_fini(&f->writes);
-}
-
-static rbi_parcel next(fixture *f)
-{
-	rbi_parcel parcel;
-
-	assert_status(f->feed->ops->next(f->feed, &f->bounds, &parcel), RB_OK);
-	return parcel;
-}
+#include "array.h"
 
 /* The reports cover all entries once. */
-static void check_reports(const fixture *f, const size_t *counts, size_t n)
+static void check_reports(const array *f, const size_t *counts, size_t n)
 {
 	size_t at = 0;
 	size_t i;
@@ -69,16 +24,16 @@ static void check_reports(const fixture *f, const size_t *counts, size_t n)
 static void test_chunks_come_out_in_order(void **state)
 {
 	static const size_t counts[] = { 4, 4, 2 };
-	fixture f;
+	array f;
 	size_t i;
 
 	(void)state;
-	begin(&f, 10, 4);
+	array_begin(&f, 10, 1, 4);
 	for (i = 0; i < 3; i++) {
 		rbi_parcel parcel;
 
 		assert_false(f.feed->ended);
-		parcel = next(&f);
+		parcel = array_next(&f);
 		assert_int_equal(parcel.cut.first, 4 * i);
 		assert_int_equal(parcel.cut.count, counts[i]);
 		assert_ptr_equal(parcel.entries, f.res->entries + 4 * i);
@@ -86,20 +41,20 @@ static void test_chunks_come_out_in_order(void **state)
 				 &f.res->chunks[i]);
 	}
 	assert_true(f.feed->ended);
-	assert_int_equal(next(&f).cut.count, 0);
+	assert_int_equal(array_next(&f).cut.count, 0);
 	check_reports(&f, counts, 3);
-	end(&f);
+	array_end(&f);
 }
 
 static void test_an_array_of_nothing_has_ended(void **state)
 {
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, 0, 4);
+	array_begin(&f, 0, 1, 4);
 	assert_true(f.feed->ended);
-	assert_int_equal(next(&f).cut.count, 0);
-	end(&f);
+	assert_int_equal(array_next(&f).cut.count, 0);
+	array_end(&f);
 }
 
 static void test_reports_are_found_after_splits_before_them(void **state)
@@ -107,13 +62,13 @@ static void test_reports_are_found_after_splits_before_them(void **state)
 	static const size_t counts[] = { 1, 3, 2, 2, 2 };
 	rbi_parcel parcels[3];
 	rb_chunk *report;
-	fixture f;
+	array f;
 	size_t i;
 
 	(void)state;
-	begin(&f, 10, 4);
+	array_begin(&f, 10, 1, 4);
 	for (i = 0; i < 3; i++)
-		parcels[i] = next(&f);
+		parcels[i] = array_next(&f);
 	for (i = 0; i < 2; i++) {
 		rbi_parcel head = rbi_parcel_part(&parcels[i], 0, i + 1);
 		rbi_parcel tail = rbi_parcel_part(&parcels[i], i + 1, 3 - i);
@@ -131,18 +86,18 @@ static void test_reports_are_found_after_splits_before_them(void **state)
 	report = f.feed->ops->report(f.feed, &parcels[2]);
 	assert_int_equal(report->first, 8);
 	check_reports(&f, counts, 5);
-	end(&f);
+	array_end(&f);
 }
 
 static void test_the_rest_is_cut_and_told_why(void **state)
 {
 	static const size_t counts[] = { 4, 4, 2 };
-	fixture f;
+	array f;
 	size_t i;
 
 	(void)state;
-	begin(&f, 10, 4);
-	(void)next(&f);
+	array_begin(&f, 10, 1, 4);
+	(void)array_next(&f);
 	f.feed->ops->rest(f.feed, &f.bounds, "because");
 	assert_true(f.feed->ended);
 	check_reports(&f, counts, 3);
@@ -156,19 +111,19 @@ static void test_the_rest_is_cut_and_told_why(void **state)
 			chunk->request_bytes,
 			chunk_size(&f.batch, chunk->first, chunk->count));
 	}
-	assert_int_equal(next(&f).cut.count, 0);
-	end(&f);
+	assert_int_equal(array_next(&f).cut.count, 0);
+	array_end(&f);
 }
 
 static void test_without_memory_the_rest_is_one_report(void **state)
 {
-	fixture f;
+	array f;
 	rbi_parcel parcel;
 	size_t total = 0;
 	size_t i;
 
 	(void)state;
-	begin(&f, 1000, 1);
+	array_begin(&f, 1000, 1, 1);
 	f.count.fail_at = f.count.asked + 1;
 	f.count.fail_on = 1;
 	while (f.feed->ops->next(f.feed, &f.bounds, &parcel) == RB_OK)
@@ -182,7 +137,7 @@ static void test_without_memory_the_rest_is_one_report(void **state)
 		total += rb_result_chunk(f.res, i)->count;
 	}
 	assert_int_equal(total, 1000);
-	end(&f);
+	array_end(&f);
 }
 
 int main(void)

@@ -3,54 +3,9 @@
  * and reports come back in any order.
  */
 #include "alloc.h"
-#include "count.h"
-#include "feed.h"
-#include "writes.h"
+#include "array.h"
 
 #define N 10
-
-typedef struct fixture {
-	writes writes;
-	rbi_batch batch;
-	rbt_count count;
-	rb_result *res;
-	rbi_array_feed array;
-	rbi_feed *feed;
-	rbi_bounds bounds;
-} fixture;
-
-static void begin(fixture *f, size_t chunk_keys)
-{
-	uint64_t seed = 42;
-
-	memset(f, 0, sizeof(*f));
-	rbt_count_init(&f->count);
-	writes_init(&f->writes, N, 10, &seed);
-	f->batch = writes_commands(&f->writes);
-	f->res = rbi_result_new(&f->count.allocator, N, 0, "node");
-	assert_non_null(f->res);
-	rbi_array_feed_init(&f->array, &f->batch, f->res);
-	f->feed = &f->array.feed;
-	f->bounds.keys = chunk_keys;
-	f->bounds.args = SIZE_MAX;
-	f->bounds.request_bytes = SIZE_MAX / 2;
-	f->bounds.reply_bytes = SIZE_MAX;
-}
-
-static void end(fixture *f)
-{
-	rb_result_free(f->res);
-	assert_int_equal(f->count.live_blocks, 0);
-	writes_fini(&f->writes);
-}
-
-static rbi_parcel next(fixture *f)
-{
-	rbi_parcel parcel;
-
-	assert_status(f->feed->ops->next(f->feed, &f->bounds, &parcel), RB_OK);
-	return parcel;
-}
 
 /* The parcel as somebody has sorted it: with entries of its own. */
 static rbi_parcel moved(const rbi_parcel *p, size_t skip, size_t count,
@@ -64,7 +19,7 @@ static rbi_parcel moved(const rbi_parcel *p, size_t skip, size_t count,
 	return part;
 }
 
-static void deliver(fixture *f, const rbi_parcel *p, const char *words)
+static void deliver(array *f, const rbi_parcel *p, const char *words)
 {
 	rb_chunk *chunk = f->feed->ops->report(f->feed, p);
 
@@ -74,38 +29,38 @@ static void deliver(fixture *f, const rbi_parcel *p, const char *words)
 
 static void test_all_that_is_left_comes_out_as_one(void **state)
 {
-	fixture f;
+	array f;
 	rbi_parcel p;
 
 	(void)state;
-	begin(&f, 3);
+	array_begin(&f, N, 0, 3);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	assert_int_equal(p.cut.first, 0);
 	assert_int_equal(p.cut.count, N);
 	assert_ptr_equal(p.cut.batch, &f.batch);
 	assert_ptr_equal(p.entries, f.res->entries);
 	assert_int_equal(p.position, 0);
 	assert_true(f.feed->ended);
-	assert_int_equal(next(&f).cut.count, 0);
-	end(&f);
+	assert_int_equal(array_next(&f).cut.count, 0);
+	array_end(&f);
 }
 
 static void test_what_was_given_out_is_not_given_again(void **state)
 {
-	fixture f;
+	array f;
 	rbi_parcel p;
 
 	(void)state;
-	begin(&f, 3);
-	(void)next(&f);
+	array_begin(&f, N, 0, 3);
+	(void)array_next(&f);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	assert_int_equal(p.cut.first, 3);
 	assert_int_equal(p.cut.count, N - 3);
 	assert_ptr_equal(p.entries, f.res->entries + 3);
 	assert_int_equal(p.position, 3);
-	end(&f);
+	array_end(&f);
 }
 
 static void test_entries_find_their_way_back(void **state)
@@ -115,13 +70,13 @@ static void test_entries_find_their_way_back(void **state)
 	rbi_entry entries[2][5];
 	rbi_parcel parts[2];
 	rbi_parcel p;
-	fixture f;
+	array f;
 	size_t i;
 
 	(void)state;
-	begin(&f, N);
+	array_begin(&f, N, 0, N);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	assert_true(f.feed->ops->divide(f.feed, &p, 5));
 	for (i = 0; i < 2; i++)
 		parts[i] = moved(&p, 5 * i, 5, entries[i], numbers[i]);
@@ -137,7 +92,7 @@ static void test_entries_find_their_way_back(void **state)
 					    i % 2 == 0 ? "second" : "first");
 	}
 	assert_string_equal(rb_result_value(f.res, 4).data, "four");
-	end(&f);
+	array_end(&f);
 }
 
 /* Where the order was theirs already, entries were never moved. */
@@ -146,12 +101,12 @@ static void test_parts_without_numbers_are_reported_where_they_are(void **state)
 	rbi_parcel head;
 	rbi_parcel tail;
 	rbi_parcel p;
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, N);
+	array_begin(&f, N, 0, N);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	assert_true(f.feed->ops->divide(f.feed, &p, 4));
 	head = rbi_parcel_part(&p, 0, 4);
 	tail = rbi_parcel_part(&p, 4, N - 4);
@@ -161,7 +116,7 @@ static void test_parts_without_numbers_are_reported_where_they_are(void **state)
 	assert_null(rb_result_chunk(f.res, 0)->entries);
 	assert_string_equal(rb_result_message(f.res, 3), "head");
 	assert_string_equal(rb_result_message(f.res, 4), "tail");
-	end(&f);
+	array_end(&f);
 }
 
 static void test_a_part_keeps_the_numbers_and_slots_of_its_entries(void **state)
@@ -170,12 +125,12 @@ static void test_a_part_keeps_the_numbers_and_slots_of_its_entries(void **state)
 	static const uint16_t slots[N] = { 0 };
 	rbi_parcel part;
 	rbi_parcel p;
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, N);
+	array_begin(&f, N, 0, N);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	p.numbers = numbers;
 	p.slots = slots;
 	part = rbi_parcel_part(&p, 3, 2);
@@ -184,30 +139,30 @@ static void test_a_part_keeps_the_numbers_and_slots_of_its_entries(void **state)
 	assert_ptr_equal(part.entries, p.entries + 3);
 	assert_int_equal(part.position, 3);
 	assert_int_equal(part.cut.count, 2);
-	end(&f);
+	array_end(&f);
 }
 
 static void test_what_was_begun_by_other_rules_goes_on(void **state)
 {
 	rbi_parcel given[2];
 	rbi_parcel rest;
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, 3);
-	given[0] = next(&f);
-	given[1] = next(&f);
+	array_begin(&f, N, 0, 3);
+	given[0] = array_next(&f);
+	given[1] = array_next(&f);
 	f.feed->ops->report(f.feed, &given[0])->message = "as before";
 	rbi_array_feed_reopen(&f.array, &given[1]);
 	rbi_array_feed_loosen(&f.array);
-	rest = next(&f);
+	rest = array_next(&f);
 	deliver(&f, &rest, "the rest");
 	deliver(&f, &given[1], "anew");
 	assert_int_equal(rb_result_chunks(f.res), 3);
 	assert_string_equal(rb_result_message(f.res, 0), "as before");
 	assert_string_equal(rb_result_message(f.res, 3), "anew");
 	assert_string_equal(rb_result_message(f.res, 6), "the rest");
-	end(&f);
+	array_end(&f);
 }
 
 /* ------------------------------------------------------------------ rest -- */
@@ -215,36 +170,36 @@ static void test_what_was_begun_by_other_rules_goes_on(void **state)
 static void test_what_was_never_given_out_is_told_why(void **state)
 {
 	rbi_parcel given;
-	fixture f;
+	array f;
 	size_t i;
 
 	(void)state;
-	begin(&f, 3);
-	given = next(&f);
+	array_begin(&f, N, 0, 3);
+	given = array_next(&f);
 	rbi_array_feed_loosen(&f.array);
 	f.feed->ops->rest(f.feed, &f.bounds, "because");
 	assert_true(f.feed->ended);
-	assert_int_equal(next(&f).cut.count, 0);
+	assert_int_equal(array_next(&f).cut.count, 0);
 	for (i = 3; i < N; i++) {
 		assert_string_equal(rb_result_message(f.res, i), "because");
 		assert_status(rb_result_status(f.res, i), RB_ERR_SKIPPED);
 	}
 	assert_int_equal(given.cut.count, 3);
 	assert_string_equal(rb_result_message(f.res, 0), "");
-	end(&f);
+	array_end(&f);
 }
 
 static void test_there_may_be_no_rest(void **state)
 {
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, 3);
+	array_begin(&f, N, 0, 3);
 	rbi_array_feed_loosen(&f.array);
-	(void)next(&f);
+	(void)array_next(&f);
 	f.feed->ops->rest(f.feed, &f.bounds, "because");
 	assert_int_equal(rb_result_chunks(f.res), 0);
-	end(&f);
+	array_end(&f);
 }
 
 /* ---------------------------------------------------------------- memory -- */
@@ -252,10 +207,10 @@ static void test_there_may_be_no_rest(void **state)
 static void test_without_memory_nothing_is_given_out(void **state)
 {
 	rbi_parcel p;
-	fixture f;
+	array f;
 
 	(void)state;
-	begin(&f, 3);
+	array_begin(&f, N, 0, 3);
 	rbi_array_feed_loosen(&f.array);
 	f.count.fail_at = f.count.asked + 1;
 	assert_status(f.feed->ops->next(f.feed, &f.bounds, &p), RB_ERR_NOMEM);
@@ -263,20 +218,20 @@ static void test_without_memory_nothing_is_given_out(void **state)
 	assert_int_equal(p.cut.count, 0);
 	assert_false(f.feed->ended);
 	/* It can be had later. */
-	assert_int_equal(next(&f).cut.count, N);
-	end(&f);
+	assert_int_equal(array_next(&f).cut.count, N);
+	array_end(&f);
 }
 
 static void test_without_memory_nothing_is_divided(void **state)
 {
 	rbi_parcel p;
-	fixture f;
+	array f;
 	size_t n = 1;
 
 	(void)state;
-	begin(&f, N);
+	array_begin(&f, N, 0, N);
 	rbi_array_feed_loosen(&f.array);
-	p = next(&f);
+	p = array_next(&f);
 	f.count.fail_at = f.count.asked + 1;
 	f.count.fail_on = 1;
 	while (n < N && f.feed->ops->divide(f.feed, &p, 1)) {
@@ -291,7 +246,7 @@ static void test_without_memory_nothing_is_divided(void **state)
 	deliver(&f, &p, "tail");
 	assert_int_equal(rb_result_chunks(f.res), n);
 	assert_string_equal(rb_result_message(f.res, N - 1), "tail");
-	end(&f);
+	array_end(&f);
 }
 
 int main(void)

@@ -15,16 +15,6 @@ static void supply(legs *l, size_t n, unsigned nodes, bool writes)
 	rbi_supply_next(&l->fleet);
 }
 
-static size_t all_spans(const legs *l)
-{
-	size_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < l->fleet.nlegs; i++)
-		sum += legs_spans(l->fleet.legs[i]);
-	return sum;
-}
-
 static void test_each_leg_gets_what_its_node_serves(void **state)
 {
 	size_t i;
@@ -35,7 +25,7 @@ static void test_each_leg_gets_what_its_node_serves(void **state)
 	supply(&l, 40, 3, false);
 	assert_int_equal(l.fleet.nlegs, 3);
 	assert_int_equal(l.fleet.left, 40);
-	assert_int_equal(all_spans(&l), 40);
+	assert_int_equal(legs_all_spans(&l), 40);
 	for (i = 0; i < 3; i++) {
 		const rbi_leg *leg = l.fleet.legs[i];
 		const rbi_span *span = &leg->spans[0];
@@ -75,7 +65,7 @@ static void test_spans_go_to_who_has_their_slots_by_now(void **state)
 	leg = legs_leg(&l, 0);
 	move_half(&l, 1);
 	rbi_share_again(leg);
-	assert_int_equal(all_spans(&l), 40);
+	assert_int_equal(legs_all_spans(&l), 40);
 	assert_true(legs_spans(leg) > 0);
 	for (i = 0; i < leg->nspans; i++) {
 		const rbi_span *span = &leg->spans[i];
@@ -107,10 +97,10 @@ static void test_without_memory_spans_stay_where_they_were(void **state)
 		l.count.fail_on = 1;
 		rbi_share_again(leg);
 		failed = l.count.asked >= l.count.fail_at;
-		assert_int_equal(all_spans(&l), LEGS_MOST);
+		assert_int_equal(legs_all_spans(&l), LEGS_MOST);
 		l.count.fail_at = 0;
 		rbi_share_again(leg);
-		assert_int_equal(all_spans(&l), LEGS_MOST);
+		assert_int_equal(legs_all_spans(&l), LEGS_MOST);
 		assert_true(legs_spans(leg) < entries);
 		legs_end(&l);
 	}
@@ -342,7 +332,7 @@ static void test_without_memory_nothing_is_given_away(void **state)
 		l.count.fail_at = l.count.asked + ++fail_at;
 		status = leg->feed.ops->next(&leg->feed, &bounds, &p);
 		failed = l.count.asked >= l.count.fail_at;
-		assert_int_equal(all_spans(&l) + p.cut.count, 40);
+		assert_int_equal(legs_all_spans(&l) + p.cut.count, 40);
 		if (status != RB_OK) {
 			assert_status(status, RB_ERR_NOMEM);
 			assert_string_equal(leg->feed.problem, "out of memory");

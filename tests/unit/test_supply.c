@@ -14,16 +14,6 @@ static void begin(legs *l, size_t n)
 	legs_begin(l, n, 3, values);
 }
 
-static size_t all_spans(const legs *l)
-{
-	size_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < l->fleet.nlegs; i++)
-		sum += legs_spans(l->fleet.legs[i]);
-	return sum;
-}
-
 static void test_an_array_is_one_load(void **state)
 {
 	legs l;
@@ -35,7 +25,7 @@ static void test_an_array_is_one_load(void **state)
 	assert_int_equal(l.fleet.left, 50);
 	assert_true(l.fleet.inner->ended);
 	assert_true(l.fleet.loads[0]->batch.clustered);
-	assert_int_equal(all_spans(&l), 50);
+	assert_int_equal(legs_all_spans(&l), 50);
 	/* There is no other. */
 	rbi_supply_next(&l.fleet);
 	assert_int_equal(l.fleet.nloads, 1);
@@ -82,7 +72,7 @@ static void test_what_was_given_out_before_is_taken(void **state)
 	rbi_supply_next(&l.fleet);
 	assert_int_equal(l.fleet.left, 40);
 	assert_int_equal(l.fleet.nloads, 2);
-	assert_int_equal(all_spans(&l), 50);
+	assert_int_equal(legs_all_spans(&l), 50);
 	legs_end(&l);
 }
 
@@ -111,7 +101,7 @@ static void test_without_memory_each_entry_is_there_or_told(void **state)
 		/* Where it could not even begin, the feed has the rest. */
 		if (told > 0 || l.fleet.inner->ended)
 			assert_int_equal(told + l.fleet.left, 50);
-		assert_int_equal(all_spans(&l), l.fleet.left);
+		assert_int_equal(legs_all_spans(&l), l.fleet.left);
 		partly += stopped && l.fleet.left > 0;
 		legs_end(&l);
 		if (!stopped)

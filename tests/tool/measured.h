@@ -55,6 +55,19 @@ static inline void run_at(const rbt_live *live, const char *command,
 	rbt_spawn_run(&(rbt_spawn){ .argv = argv, .env = env }, s);
 }
 
+/* Of a wrong command line: these words, and nothing was printed. */
+static inline void want_wrong_usage(const rbt_live *live, const char *command,
+				    const char *const *args, const char *words)
+{
+	rbt_spawned s;
+
+	run_at(live, command, args, NULL, &s);
+	if (s.status != 2 || strstr(s.err, words) == NULL)
+		fail_msg("%s: %d: %s", args[0], s.status, s.err);
+	assert_int_equal(s.outlen, 0);
+	rbt_spawned_free(&s);
+}
+
 /* Its output as JSON. Whatever else went wrong is shown. */
 static inline json_t *json_from(const rbt_spawned *s)
 {

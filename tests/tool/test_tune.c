@@ -200,15 +200,8 @@ static void test_a_wrong_command_line_of_tune_sends_nothing(void **state)
 	};
 	rbt_live *live = rbt_live_use(state);
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		rbt_spawned s;
-
-		run_at(live, "tune", cases[i].args, NULL, &s);
-		if (s.status != 2 || strstr(s.err, cases[i].words) == NULL)
-			fail_msg("%zu: %d: %s", i, s.status, s.err);
-		assert_int_equal(s.outlen, 0);
-		rbt_spawned_free(&s);
-	}
+	for (size_t i = 0; i < COUNT(cases); i++)
+		want_wrong_usage(live, "tune", cases[i].args, cases[i].words);
 	assert_int_equal(rbt_live_calls(live, "scan"), 0);
 }
 

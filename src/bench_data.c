@@ -78,6 +78,18 @@ static json_t *rows_of(const bench_sheet *sheet)
 	return rows;
 }
 
+exits bench_data_dump(json_t *all)
+{
+	if (all == NULL) {
+		say("out of memory");
+		return EXITS_LOCAL;
+	}
+	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(all);
+	return EXITS_FINE;
+}
+
 exits bench_data_put_json(const bench_sheet *sheet)
 {
 	json_t *all =
@@ -89,14 +101,7 @@ exits bench_data_put_json(const bench_sheet *sheet)
 			  bench_data_others(&sheet->report->idle), "results",
 			  rows_of(sheet));
 
-	if (all == NULL) {
-		say("out of memory");
-		return EXITS_LOCAL;
-	}
-	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(all);
-	return EXITS_FINE;
+	return bench_data_dump(all);
 }
 
 /* ------------------------------------------------------------------ CSV -- */

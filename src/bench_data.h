@@ -14,6 +14,10 @@ exits bench_data_put_json(const bench_sheet *sheet);
 
 void bench_data_put_csv(const bench_sheet *sheet);
 
+/* Prints it and lets it go; NULL: there was no memory for it. EXITS_LOCAL then,
+ * which was said. */
+exits bench_data_dump(json_t *all);
+
 /* {"gets", "p50_ms", "p99_ms", "slowest_ms"} of sorted nanoseconds; NULL: out of
  * memory. */
 json_t *bench_data_others(const bench_series *s);

@@ -75,10 +75,24 @@ static exits take(void *to, int key, const char *value)
 	}
 }
 
-args_group bench_work_group(bench_work *w)
+exits bench_work_args(bench_work *w, const args_usage *usage,
+		      const args_group *own, int argc, char **argv, bool *done)
 {
-	return (args_group){ "Workload", options,
-			     sizeof(options) / sizeof(options[0]), take, w };
+	const args_group groups[] = {
+		*own,
+		{ "Workload", options, sizeof(options) / sizeof(options[0]),
+		  take, w },
+		connection_group(w->connection),
+		tuning_group(&w->options),
+	};
+	args_rest rest;
+	exits status = args_parse(usage, groups, 4, argc, argv, &rest);
+
+	*done = rest.done;
+	if (status == EXITS_FINE && !rest.done && rest.noperands > 0)
+		return say_usage("'%s' is one argument too many",
+				 rest.operands[0]);
+	return status;
 }
 
 /* --------------------------------------------------------------- keys -- */

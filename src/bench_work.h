@@ -33,8 +33,11 @@ typedef struct bench_work {
  * cases. */
 exits bench_work_init(bench_work *w);
 
-/* --prefix, --value-size, --rtt, for args_parse(). */
-args_group bench_work_group(bench_work *w);
+/* Parses the command line of a command with options of its own, and with those
+ * of the connection and the tuning: --prefix, --value-size, --rtt are for here.
+ * It has no operands. *done: --help or --version was answered. */
+exits bench_work_args(bench_work *w, const args_usage *usage,
+		      const args_group *own, int argc, char **argv, bool *done);
 
 /* Connects, looks for keys with the prefix, writes nkeys of them, and sets up
  * the distance. What is wrong was said. bench_work_end() in all cases. */

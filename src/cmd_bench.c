@@ -11,7 +11,6 @@
 #include "bench_table.h"
 #include "number.h"
 #include "say.h"
-#include "tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,21 +212,14 @@ static exits measure(const settings *s, bench_work *w)
 
 static exits bench(settings *s, bench_work *w, int argc, char **argv)
 {
-	const args_group groups[] = {
-		{ "Benchmark", options, sizeof(options) / sizeof(options[0]),
-		  take, s },
-		bench_work_group(w),
-		connection_group(w->connection),
-		tuning_group(&w->options),
-	};
-	args_rest rest;
-	exits status = args_parse(&usage, groups, 4, argc, argv, &rest);
+	const args_group own = { "Benchmark", options,
+				 sizeof(options) / sizeof(options[0]), take,
+				 s };
+	bool done;
+	exits status = bench_work_args(w, &usage, &own, argc, argv, &done);
 
-	if (status != EXITS_FINE || rest.done)
+	if (status != EXITS_FINE || done)
 		return status;
-	if (rest.noperands > 0)
-		return say_usage("'%s' is one argument too many",
-				 rest.operands[0]);
 	if (s->plot != NULL && bench_plot_possible())
 		status = bench_plot_check(s->plot);
 	if (status != EXITS_FINE)

@@ -9,7 +9,6 @@
 #include "say.h"
 #include "signals.h"
 #include "tune_print.h"
-#include "tuning.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -138,21 +137,14 @@ static exits measure(const settings *s, bench_work *w)
 
 static exits tune(settings *s, bench_work *w, int argc, char **argv)
 {
-	const args_group groups[] = {
-		{ "Search", options, sizeof(options) / sizeof(options[0]), take,
-		  s },
-		bench_work_group(w),
-		connection_group(w->connection),
-		tuning_group(&w->options),
-	};
-	args_rest rest;
-	exits status = args_parse(&usage, groups, 4, argc, argv, &rest);
+	const args_group own = { "Search", options,
+				 sizeof(options) / sizeof(options[0]), take,
+				 s };
+	bool done;
+	exits status = bench_work_args(w, &usage, &own, argc, argv, &done);
 
-	if (status != EXITS_FINE || rest.done)
+	if (status != EXITS_FINE || done)
 		return status;
-	if (rest.noperands > 0)
-		return say_usage("'%s' is one argument too many",
-				 rest.operands[0]);
 	return bench_end_signal(measure(s, w));
 }
 

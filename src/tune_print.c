@@ -182,12 +182,5 @@ exits tune_print_json(const bench_work *w, const tune_plan *plan,
 		curve_of(r), "choice", choice_of(r), "failed",
 		(json_int_t)r->failed);
 
-	if (all == NULL) {
-		say("out of memory");
-		return EXITS_LOCAL;
-	}
-	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(all);
-	return EXITS_FINE;
+	return bench_data_dump(all);
 }

@@ -215,7 +215,7 @@ endif
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.* ## / { printf "  %-14s %s\n", $$1, $$2 }' \
-		Makefile
+		$(MAKEFILE_LIST)
 	@echo '  deps           install what building and testing need'
 	@echo 'Variables: VARIANT=$(VARIANT) (or asan, tsan, coverage), V=1, CC,'
 	@echo 'CFLAGS, LDFLAGS, prefix=$(prefix), libdir and its like, DESTDIR,'
@@ -501,5 +501,8 @@ lint: ## clang-tidy and cppcheck over lib/ and src/, where they are installed
 
 clean: ## remove build/
 	rm -rf build
+
+# What belongs to one room alone stands there.
+include $(wildcard docs/docs.mk packaging/*.mk tests/*.mk tests/bench/bench.mk)
 
 endif

@@ -43,6 +43,12 @@ VARIANT = release
 # no: the library alone, without the redisbatch command, which needs jansson.
 # Where there is no jansson it is left out by itself.
 WITH_TOOL = yes
+# no: without TLS, which needs hiredis 1.0 with its ssl library, and OpenSSL.
+# Where they are not there it is left out by itself.
+WITH_TLS = yes
+# unpacked: a later hiredis, which make get-hiredis fetches into build/, to test
+# with on a system that has an old one.
+HIREDIS = system
 # 1 shows the commands and the output of every test.
 V = 0
 # How long make fuzz runs each target, and how many of them at a time.
@@ -83,7 +89,13 @@ ifeq ($(origin variant_$(VARIANT)),undefined)
 $(error VARIANT is $(VARIANT), not release, asan, tsan, coverage or fuzz)
 endif
 
-out := build/$(VARIANT)
+ifeq ($(filter system unpacked,$(HIREDIS)),)
+$(error HIREDIS is $(HIREDIS), not system or unpacked)
+endif
+
+out := build/$(VARIANT)$(if $(filter unpacked,$(HIREDIS)),-unpacked)
+# The default is what gets installed, and stands directly in build/.
+installed := $(filter build/release,$(out))
 
 # -------------------------------------------------------------- version --
 # It stands in the public header alone.
@@ -121,8 +133,7 @@ objects := $(call obj,$(lib_src) $(tool_src) $(support_src) $(test_src) \
 	$(torture_src) \
 	$(chaos_src) $(bench_src) $(bench_main) $(fuzz_src) $(fuzz_rest))
 
-# The default variant is what gets installed, and stands directly in build/.
-lib_dir := $(if $(filter release,$(VARIANT)),build,$(out))
+lib_dir := $(if $(installed),build,$(out))
 static_lib := $(lib_dir)/libredisbatch.a
 tool := $(lib_dir)/redisbatch
 support_lib := $(out)/libsupport.a
@@ -152,7 +163,12 @@ shared_lib := build/$(so_link)
 # it gives no warnings; /usr/include is on the path already, and naming it
 # would break the order that C++ headers need.
 
-pkg = $(shell $(PKG_CONFIG) $1 2>/dev/null)
+unpacked := build/hiredis
+ifeq ($(HIREDIS),unpacked)
+export PKG_CONFIG_PATH := $(CURDIR)/$(unpacked)/pkgconfig:$(PKG_CONFIG_PATH)
+endif
+# What is exported reaches recipes, and not yet $(shell) in every make.
+pkg = $(shell PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)' $(PKG_CONFIG) $1 2>/dev/null)
 add_dirs = $(sort $(filter-out /usr/include,$(patsubst %/hiredis,%,\
 	$(patsubst -I%,%,$1))))
 system_dirs = $(addprefix -isystem ,$(call add_dirs,$1))
@@ -164,11 +180,19 @@ hiredis_dirs := $(call pkg,--cflags-only-I hiredis)
 hiredis_flags := $(call system_dirs,$(hiredis_dirs)) \
 	$(call pkg,--cflags-only-other hiredis)
 hiredis_libs := $(call pkg,--libs hiredis)
+ifeq ($(WITH_TLS),yes)
+have_tls := $(call pkg,--exists 'hiredis >= 1.0' hiredis_ssl openssl && echo yes)
+endif
+ifeq ($(have_tls),yes)
+hiredis_flags += $(call system_dirs,$(call pkg,--cflags-only-I openssl)) \
+	-DRBI_WITH_TLS
+hiredis_libs := $(call pkg,--libs hiredis_ssl hiredis openssl)
+endif
 cmocka_flags := $(call system_dirs,$(call pkg,--cflags-only-I cmocka))
 cmocka_libs := $(call pkg,--libs cmocka)
 json_flags := $(call system_dirs,$(call pkg,--cflags-only-I jansson))
 json_libs := $(call pkg,--libs jansson)
-have_json := $(shell $(PKG_CONFIG) --exists jansson 2>/dev/null && echo yes)
+have_json := $(call pkg,--exists jansson && echo yes)
 endif
 
 # The tool, unless there is a reason to leave it out, and its tests with it.
@@ -209,7 +233,7 @@ say = $(if $(quiet),@printf '  %-7s %s\n' '$1' '$2')
 all: $(static_lib) $(with_tool) ## the library, the tool and redisbatch.pc (the default)
 	$(if $(left_out),@echo 'The redisbatch command was left out:' \
 		'$(strip $(left_out)).')
-ifeq ($(VARIANT),release)
+ifneq ($(installed),)
 all: $(shared_lib) build/redisbatch.pc
 endif
 
@@ -219,7 +243,8 @@ help: ## this list
 	@echo '  deps           install what building and testing need'
 	@echo 'Variables: VARIANT=$(VARIANT) (or asan, tsan, coverage), V=1, CC,'
 	@echo 'CFLAGS, LDFLAGS, prefix=$(prefix), libdir and its like, DESTDIR,'
-	@echo 'WITH_TOOL=$(WITH_TOOL), ARGS for demo and bench.'
+	@echo 'WITH_TOOL=$(WITH_TOOL), WITH_TLS=$(WITH_TLS), HIREDIS=$(HIREDIS),'
+	@echo 'ARGS for demo and bench.'
 
 # Objects depend on this file, which changes when the flags do.
 $(out)/flags: export flags = $(compile) $(link) $(cmocka_flags)
@@ -274,6 +299,10 @@ need-hiredis need-cmocka need-jansson: need-%:
 	@$(PKG_CONFIG) --exists $* || \
 		{ echo '$* was not found by $(PKG_CONFIG); try: make deps' >&2; exit 1; }
 
+.PHONY: get-hiredis
+get-hiredis: ## fetch what HIREDIS=unpacked builds with; needs Debian's apt-get
+	@tests/get_hiredis.sh $(unpacked)
+
 # ----------------------------------------------------------------- checks --
 
 $(call obj,$(tool_src)): | need-jansson
@@ -294,7 +323,7 @@ static_checks := layers symbols header examples \
 tests: $(tests) $(replays) ## build the tests
 
 # The tests run last, so that their count is the last line.
-ifeq ($(VARIANT),release)
+ifneq ($(installed),)
 check: $(static_checks:%=check-%)
 endif
 check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols, examples

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs cmocka programs one after another and counts their tests.
+# Runs cmocka programs, a few at a time, and counts their tests.
 #
 #	tests/run.sh PROGRAM...
 #
@@ -13,6 +13,8 @@
 # is an error too, since there is nothing there that may be missing.
 #
 # TEST_TIMEOUT: seconds that one program may take, 300 unless set.
+# TEST_JOBS: how many run at a time; unless set, one for each processor, and four
+# at most. They mostly wait: for servers, for each other, for time to pass.
 set -u
 
 export CMOCKA_MESSAGE_OUTPUT=tap
@@ -20,12 +22,23 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
 
 seconds=${TEST_TIMEOUT:-300}
-passed=0
-failed=0
-skipped=0
-output=$(mktemp) || exit 1
-trap 'rm -f "$output"' EXIT
-trap 'exit 1' HUP INT TERM
+output=
+dir=
+
+# The parts of a run call this again for one program: --one, the folder for its
+# counts, the program.
+case ${1:-} in
+--one)
+	dir=$2
+	output=$(mktemp "$dir/output.XXXXXX") || exit 1
+	shift 2
+	;;
+*)
+	dir=$(mktemp -d) || exit 1
+	trap 'rm -rf "$dir"' EXIT
+	trap 'exit 1' HUP INT TERM
+	;;
+esac
 
 # timeout(1) ends the whole process group, servers of the test among it.
 bounded() {
@@ -65,7 +78,9 @@ judge() { # exit-status announced passed failed skipped
 	fi
 }
 
-for program in "$@"; do
+# One line in the file of counts, and the report on standard output.
+run_one() {
+	program=$1
 	begin=$(date +%s)
 	bounded "$program" >"$output" 2>&1 </dev/null
 	status=$?
@@ -74,9 +89,7 @@ for program in "$@"; do
 	set -- $(count "$output")
 	judge "$status" "$@"
 	[ -z "$problem" ] || set -- "$1" "$2" $(($3 + 1)) "$4"
-	passed=$((passed + $2))
-	failed=$((failed + $3))
-	skipped=$((skipped + $4))
+	echo "$2 $3 $4" >>"$dir/counts"
 
 	verdict=ok
 	[ "$4" -eq 0 ] || verdict="ok, $4 skipped"
@@ -85,7 +98,29 @@ for program in "$@"; do
 	if [ "$3" -gt 0 ] || [ "${V:-0}" = 1 ]; then
 		sed 's/^/    /' "$output"
 	fi
-done
+}
+
+processors() {
+	n=$(getconf _NPROCESSORS_ONLN 2>/dev/null) || n=1
+	if [ "$n" -gt 4 ]; then echo 4; else echo "$n"; fi
+}
+
+if [ -n "$output" ]; then
+	run_one "$1"
+	exit 0
+fi
+
+# What is not counted in the end was lost, and fails.
+: >"$dir/counts"
+[ $# -eq 0 ] || printf '%s\0' "$@" |
+	xargs -0 -n 1 -P "${TEST_JOBS:-$(processors)}" "$0" --one "$dir"
+lost=$(($# - $(wc -l <"$dir/counts")))
+# shellcheck disable=SC2046
+set -- $(awk '{ p += $1; f += $2; s += $3 }
+	END { print p + 0, f + 0, s + 0 }' "$dir/counts")
+passed=$1
+failed=$(($2 + lost))
+skipped=$3
 
 wrong=$failed
 if [ "${CI:-}" = true ] && [ "$skipped" -gt 0 ]; then

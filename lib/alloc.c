@@ -33,10 +33,14 @@ void *rbi_alloc(const rb_allocator *a, size_t size)
 	return a->alloc(a->arg, size);
 }
 
+/* The system's fresh pages are of zeros: calloc() knows, and touches none. */
 void *rbi_alloc_zero(const rb_allocator *a, size_t size)
 {
-	void *ptr = rbi_alloc(a, size);
+	void *ptr;
 
+	if (a->alloc == default_alloc)
+		return calloc(1, size);
+	ptr = rbi_alloc(a, size);
 	if (ptr != NULL)
 		memset(ptr, 0, size);
 	return ptr;

@@ -24,6 +24,8 @@
 
 #include "internal.h"
 
+#include <string.h>
+
 #define RBI_READER_DEPTH 32
 #define RBI_READER_LINE ((size_t)64 * 1024)
 #define RBI_READER_ELEMENTS ((int64_t)1 << 31)
@@ -162,8 +164,7 @@ static inline bool rbi_run_next(rbi_run *run, char **data, size_t *len)
 			return false;
 	}
 	if (n > run->max_value || (size_t)(run->end - p) < n + 4 ||
-	    p[0] != '\r' || p[1] != '\n' || p[n + 2] != '\r' ||
-	    p[n + 3] != '\n')
+	    memcmp(p, "\r\n", 2) != 0 || memcmp(p + n + 2, "\r\n", 2) != 0)
 		return false;
 	p[n + 2] = '\0';
 	*data = p + 2;

@@ -30,6 +30,29 @@ static bool stands_once(const rbi_cut *cut)
 	return cut->batch->form == RBI_FORM_GATHER && !rbi_plan_is_grouped(cut);
 }
 
+/* Whether none of the strings is large. Lengths of NULL are not known. */
+static bool all_small(const size_t *lens, size_t first, size_t count)
+{
+	size_t bits = 0;
+	size_t i;
+
+	if (lens == NULL)
+		return false;
+	for (i = first; i < first + count; i++)
+		bits |= lens[i];
+	return bits < RBI_OUTBUF_BORROW;
+}
+
+static bool entries_small(const rbi_cut *cut)
+{
+	const rbi_batch *b = cut->batch;
+
+	return b->form != RBI_FORM_COMMANDS &&
+	       all_small(b->keylens, cut->first, cut->count) &&
+	       (b->values == NULL ||
+		all_small(b->valuelens, cut->first, cut->count));
+}
+
 /* Only a cut that is large itself can have large arguments. */
 static large find_large(const rbi_cut *cut)
 {
@@ -41,6 +64,8 @@ static large find_large(const rbi_cut *cut)
 		return l;
 	if (b->fixed.data != NULL && stands_once(cut))
 		count_large(&l, b->fixed.len);
+	if (entries_small(cut))
+		return l;
 	for (i = cut->first; i < cut->first + cut->count; i++) {
 		if (b->form == RBI_FORM_COMMANDS) {
 			count_command(&l, &b->commands[i]);

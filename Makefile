@@ -316,7 +316,7 @@ $(tests): %: %.o $(support_lib) $(static_lib)
 	$(quiet)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		$(cmocka_libs) $(json_libs) $(program_libs)
 
-static_checks := layers symbols header examples \
+static_checks := layers symbols header examples docs \
 	$(if $(left_out),,tool-docs)
 .PHONY: tests check check-layers check-symbols check-header check-examples \
 	check-tool-docs

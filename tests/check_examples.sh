@@ -9,38 +9,16 @@
 # with 0.
 set -eu
 
+. "$(dirname "$0")/own_server.sh"
 prefix=$1
 shift
 work=$(mktemp -d)
-server=
 finish() {
-	if [ -n "$server" ]; then
-		kill "$server" 2>/dev/null || :
-		wait "$server" 2>/dev/null || :
-	fi
+	stop_server
 	rm -rf "$work"
 }
 trap finish EXIT
 trap 'exit 1' HUP INT TERM
-
-start_server() {
-	program=$(command -v redis-server || command -v valkey-server) || {
-		echo "check_examples: no redis-server and no valkey-server" >&2
-		exit 1
-	}
-	"$program" --port 0 --unixsocket "$work/server.sock" --save "" \
-		--appendonly no --dir "$work" >"$work/server.log" 2>&1 &
-	server=$!
-	tries=0
-	until [ -S "$work/server.sock" ]; do
-		tries=$((tries + 1))
-		if [ "$tries" -gt 200 ] || ! kill -0 "$server"; then
-			cat "$work/server.log" >&2
-			exit 1
-		fi
-		sleep 0.05
-	done
-}
 
 # Arguments: the linking, how pkg-config is to be asked, more for the compiler.
 check() {
@@ -68,7 +46,7 @@ libs=$prefix/lib:$("$pkg_config" --variable=libdir hiredis)
 mkdir "$work/static"
 cp "$prefix/lib/libredisbatch.a" "$work/static"
 
-start_server
+start_server "$work" check_examples
 for example in "$@"; do
 	printf '  %-7s %s\n' EXAMPLE "$example"
 	check shared redisbatch

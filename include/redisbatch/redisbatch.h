@@ -71,6 +71,7 @@ typedef enum rb_status {
 	/* A bad argument or option, named by rb_client_error(). Nothing was
 	 * sent. Also: a context that is closed, broken or non-blocking. */
 	RB_ERR_INVALID = -1,
+	/* No memory; for a client also: no descriptor. */
 	RB_ERR_NOMEM = -2,
 	/* The deadline of the call passed. */
 	RB_ERR_TIMEOUT = -3,
@@ -176,6 +177,12 @@ struct rb_chunk {
 	int64_t number;
 };
 
+/*
+ * What became of the entries of a batch: values, statuses, reports. It belongs
+ * to the caller, who frees it with rb_result_free(), and needs neither the
+ * client nor the keys any more. What the functions on it answer with points
+ * into it and is valid until then.
+ */
 typedef struct rb_result rb_result;
 
 /*
@@ -184,8 +191,8 @@ typedef struct rb_result rb_result;
  * perhaps in parts, so that reports may come out of the order of their entries.
  * A negative answer cancels: nothing more is sent, the chunks in flight are
  * still awaited, without it being called again, and the call ends with
- * RB_ERR_CANCELLED. The chunk is valid
- * during the call only. The function must not use the client.
+ * RB_ERR_CANCELLED. The chunk is valid during the call only. The function is
+ * called on the thread of the call and must not use the client.
  */
 typedef int rb_chunk_fn(void *arg, const rb_chunk *chunk);
 
@@ -348,8 +355,10 @@ typedef struct rb_options {
 	/* No more commands a second than this, in bursts of one chunk, for
 	 * servers that bill or bound them: no bound. */
 	uint32_t commands_per_second;
+	/* RB_STOP_ON_ERROR and its kin, joined by |. */
 	uint32_t flags;
 
+	/* Called after each chunk with on_chunk_arg and its report: nobody. */
 	rb_chunk_fn *on_chunk;
 	void *on_chunk_arg;
 
@@ -394,7 +403,8 @@ typedef struct rb_options {
 /*
  * Sets every member to its default. Call it through rb_options_init(), which
  * tells the library how large the caller's structure is: a program compiled
- * with an older header goes on working with a newer library.
+ * with an older header goes on working with a newer library. Nothing is done
+ * if o is NULL or the size leaves no room for struct_size.
  */
 RB_API void rb_options_init_sized(rb_options *o, size_t struct_size);
 #define rb_options_init(o) rb_options_init_sized((o), sizeof *(o))
@@ -442,8 +452,8 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  *
  * Checks and allocates only. The first call that needs the connection makes
  * it, sends AUTH and SELECT, and checks their answers; so does a call that
- * loses it, and the first call after that. The password is wiped when the client is freed, and
- * stands in no error text.
+ * loses it, and the first call after that. The password is wiped when the
+ * client is freed, and stands in no error text.
  *
  * The hosts of a cluster are those who are asked for its nodes, in turn. Every
  * verb works on a cluster: keys go to the nodes that serve their slots, a
@@ -465,14 +475,18 @@ RB_API const char *rb_uri_problem(const char *uri);
 
 /*
  * Connects now, unless connected; for a cluster, finds out its nodes. For a
- * wrapped context: checks that it can be used. RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED, RB_ERR_NOMEM; for
- * a wrapped context RB_ERR_INVALID or RB_ERR_BUSY.
+ * wrapped context: checks that it can be used. The deadline is timeout_ms of
+ * the client's defaults. After a failure it may be called again.
+ *
+ * RB_ERR_CONNECT, RB_ERR_TIMEOUT, RB_ERR_CANCELLED, RB_ERR_NOMEM; for a wrapped
+ * context RB_ERR_INVALID or RB_ERR_BUSY.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_connect(rb_client *client);
 
 /*
- * Frees the client, and closes the connection if it made it. A wrapped context
- * stays open. Results live on.
+ * Frees the client, and closes the connections that it made. A wrapped context
+ * stays open. Results live on; pipelines must have been freed before. No call
+ * of the client may be under way.
  */
 RB_API void rb_client_free(rb_client *client);
 
@@ -481,15 +495,16 @@ RB_API void rb_client_free(rb_client *client);
  * handler; it is async-signal-safe. The call answers RB_ERR_CANCELLED within
  * milliseconds, what is in flight is lost with its connection, as at a
  * deadline, and the result says what is known of each entry. Callbacks and the
- * lookup of a host name are not interrupted. While no call is under way, the next one that has something to
- * do is ended, before it sends anything: no request is lost. The client must
- * not be freed meanwhile. NULL is fine.
+ * lookup of a host name are not interrupted. While no call is under way, the
+ * next one that has something to do is ended, before it sends anything: no
+ * request is lost. The client must not be freed meanwhile. NULL is fine.
  */
 RB_API void rb_client_cancel(rb_client *client);
 
 /*
  * One line on the last call of this client that failed, "" if the last call
- * did not. Never NULL; valid until the next call with this client.
+ * did not. Never NULL, and says so if client is; owned by the client, valid
+ * until the next call with it. Calls with a pipeline of this client count.
  */
 RB_API const char *rb_client_error(const rb_client *client);
 
@@ -513,8 +528,9 @@ RB_API const char *rb_client_error(const rb_client *client);
  * RB_ERR_CONNECT, RB_ERR_UNSUPPORTED, and for a lack of memory or a deadline
  * that came first. Free it with rb_result_free().
  *
- * RB_ERR_INVALID names the argument, as in "keys[3] is NULL but keylens[3] is
- * 5". A key above 512 MiB is invalid, since no server takes it.
+ * RB_ERR_INVALID: client or out is NULL, or an option or an argument is bad,
+ * which rb_client_error() names, as in "keys[3] is NULL but keylens[3] is 5". A
+ * key above 512 MiB is invalid, since no server takes it.
  *
  * A chunk that the server refuses for its size, or for a key that the user may
  * not read, goes on in halves, so that only the entries at fault fail. A server
@@ -535,9 +551,10 @@ rb_mget_chunked(rb_client *client, const char **keys, const size_t *keylens,
 /*
  * Reads nfields fields of the hash at key with HMGET, in chunks.
  *
- * key has keylen bytes. Otherwise as rb_mget_chunked(), with fields for keys.
- * A key that does not exist answers nil for each field; one that is no hash
- * makes the server refuse (WRONGTYPE): RB_ERR_PARTIAL.
+ * key has keylen bytes, always, and may be empty but not NULL. Otherwise as
+ * rb_mget_chunked(), with fields for keys: an entry is a field. A key that does
+ * not exist answers nil for each field; one that is no hash makes the server
+ * refuse (WRONGTYPE): RB_ERR_PARTIAL.
  */
 RB_API RB_MUST_CHECK rb_status
 rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
@@ -558,12 +575,12 @@ rb_hmget_chunked(rb_client *client, const char *key, size_t keylen,
  *
  * Chunks are applied in order, each by itself: a batch is not atomic, and
  * other clients may see it half done. In a cluster a chunk is not atomic
- * either, and what has an order are the writes to a slot. Values of 16 KiB and more are sent from
- * where they lie.
+ * either, and what has an order are the writes to a slot. Values of 16 KiB and
+ * more are sent from where they lie.
  *
  * Bad arguments (RB_ERR_INVALID) and values above max_value_bytes
- * (RB_ERR_LIMIT) are found before anything is sent, and named; there is no result
- * then.
+ * (RB_ERR_LIMIT) are found before anything is sent, and named; there is no
+ * result then.
  */
 
 /*
@@ -590,9 +607,12 @@ rb_mset_chunked(rb_client *client, const char **keys, const size_t *keylens,
 		const rb_options *opts, rb_result **out);
 
 /*
- * Sets nfields fields of the hash at key with HSET, in chunks. The number of a
- * chunk, and rb_result_total(), count the fields that were new. A key of
- * another type makes the server refuse: RB_ERR_PARTIAL.
+ * Sets nfields fields of the hash at key with HSET, in chunks.
+ *
+ * The key is given as for rb_hmget_chunked(), fields and values are as keys and
+ * values of rb_mset_chunked(), but neither an expiry nor a condition applies.
+ * The number of a chunk, and rb_result_total(), count the fields that were new.
+ * A key of another type makes the server refuse: RB_ERR_PARTIAL.
  */
 RB_API RB_MUST_CHECK rb_status rb_hset_chunked(
 	rb_client *client, const char *key, size_t keylen, const char **fields,
@@ -603,7 +623,9 @@ RB_API RB_MUST_CHECK rb_status rb_hset_chunked(
  * UNLINK, EXISTS and TOUCH over nkeys keys, in chunks. The number of a chunk
  * and rb_result_total() count the keys that were removed, exist, or were
  * touched; a key given twice to EXISTS or TOUCH counts twice. The server does
- * not say which keys those were.
+ * not say which keys those were. EXISTS and TOUCH are sent again as reads are
+ * when a connection was lost, and may be asked of replicas; a lost UNLINK is
+ * RB_UNKNOWN. Arguments and errors as for rb_mget_chunked().
  */
 RB_API RB_MUST_CHECK rb_status
 rb_unlink_chunked(rb_client *client, const char **keys, const size_t *keylens,
@@ -684,21 +706,29 @@ RB_API RB_MUST_CHECK rb_status rb_transaction(rb_client *client,
  */
 typedef struct rb_pipeline rb_pipeline;
 
+/*
+ * Makes an empty pipeline, to be freed with rb_pipeline_free().
+ * RB_ERR_INVALID: out or client is NULL. RB_ERR_NOMEM.
+ */
 RB_API RB_MUST_CHECK rb_status rb_pipeline_new(rb_pipeline **out,
 					       rb_client *client);
 
 /*
  * Appends a command given as hiredis formats it: %s a string, %b bytes (a
  * pointer and a size_t), %d and the like; blanks separate arguments.
- * RB_ERR_INVALID: hiredis refuses the format, or it makes an empty command.
- * After a failure the pipeline is as it was.
+ * RB_ERR_INVALID: pipeline or format is NULL, hiredis refuses the format, or it
+ * makes an empty command. RB_ERR_NOMEM. After a failure the pipeline is as it
+ * was.
  */
 RB_API RB_MUST_CHECK rb_status rb_pipeline_append(rb_pipeline *pipeline,
 						  const char *format, ...);
 
 /*
- * Appends a command given as an array. RB_ERR_INVALID: argc is below 1, or an
- * argument is NULL but for one of length 0.
+ * Appends a command given as an array; argvlen NULL: all arguments end with a
+ * NUL. RB_ERR_INVALID: pipeline or argv is NULL, argc is below 1, an argument
+ * is above 512 MiB, or NULL but for one of length 0. RB_ERR_NOMEM. After a
+ * failure the pipeline is as it was. Whether a pipeline may have the command is
+ * found when it is run.
  */
 RB_API RB_MUST_CHECK rb_status rb_pipeline_append_argv(rb_pipeline *pipeline,
 						       int argc,
@@ -711,17 +741,21 @@ RB_API RB_MUST_CHECK rb_status rb_pipeline_append_argv(rb_pipeline *pipeline,
 RB_API size_t rb_pipeline_count(const rb_pipeline *pipeline);
 
 /*
- * rb_pipeline_chunked() with the commands collected, which stay.
+ * rb_pipeline_chunked() with the commands collected, which stay. None: RB_OK
+ * with an empty result. RB_ERR_INVALID: pipeline is NULL.
  */
 RB_API RB_MUST_CHECK rb_status rb_pipeline_run(rb_pipeline *pipeline,
 					       const rb_options *opts,
 					       rb_result **out);
 
 /*
- * Forgets the commands collected.
+ * Forgets the commands collected. NULL is fine.
  */
 RB_API void rb_pipeline_clear(rb_pipeline *pipeline);
 
+/*
+ * Frees the pipeline with its commands. Results of its runs live on.
+ */
 RB_API void rb_pipeline_free(rb_pipeline *pipeline);
 
 /* ------------------------------------------------------------ streams -- */
@@ -745,8 +779,12 @@ RB_API void rb_pipeline_free(rb_pipeline *pipeline);
  * in step; what the source had not been asked for is not counted anywhere.
  *
  * RB_OK: every entry was answered. RB_ERR_PARTIAL: some failed, as the sink
- * (or on_chunk) was told. Otherwise what ended the stream. stats may be NULL;
- * set its struct_size.
+ * (or on_chunk) was told. Otherwise what ended the stream. RB_ERR_INVALID also:
+ * client, the source or the sink is NULL. RB_ERR_LIMIT also: a value to be
+ * written is above max_value_bytes.
+ *
+ * stats may be NULL; set its struct_size. It is filled in once the stream is
+ * under way, however it ends, and left alone by a failure before that.
  */
 typedef int rb_source(void *arg, rb_slice *key);
 typedef int rb_pair_source(void *arg, rb_slice *key, rb_slice *value);
@@ -760,7 +798,8 @@ typedef int rb_reply_sink(void *arg, size_t first,
 			  const rb_status *statuses, size_t n);
 
 /*
- * Reads the keys of a source with MGET; the values go to take.
+ * Reads the keys of a source with MGET; the values go to take, with the keys.
+ * Values have a NUL behind them, the keys have none.
  */
 RB_API RB_MUST_CHECK rb_status rb_mget_stream(rb_client *client,
 					      rb_source *next, void *next_arg,
@@ -838,30 +877,33 @@ RB_API rb_outcome rb_result_outcome(const rb_result *res, size_t i);
 RB_API const char *rb_result_message(const rb_result *res, size_t i);
 
 /*
- * The number of entries whose status is not RB_OK.
+ * The number of entries whose status is not RB_OK. 0 for NULL.
  */
 RB_API size_t rb_result_failed(const rb_result *res);
 
 /*
- * The number of chunks, those among them that were not sent.
+ * The number of reports, those among them of entries that were not sent. 0 for
+ * NULL.
  */
 RB_API size_t rb_result_chunks(const rb_result *res);
 
 /*
  * The report of chunk i, owned by the result; NULL: out of range. Each entry is
- * in one of them. They come in the order of their entries; where they list their
- * entries, in the order in which it was known how they fared.
+ * in one of them. They come in the order of their entries; where they list
+ * their entries, in the order in which it was known how they fared.
  */
 RB_API const rb_chunk *rb_result_chunk(const rb_result *res, size_t i);
 
 /*
- * Fills in as many members as out->struct_size has room for. RB_ERR_INVALID:
- * an argument is NULL, or the size is none that was ever released.
+ * What the call cost: fills in as many members as out->struct_size has room
+ * for. RB_ERR_INVALID: an argument is NULL, or the size is none that was ever
+ * released.
  */
 RB_API rb_status rb_result_stats(const rb_result *res, rb_stats *out);
 
 /*
- * Frees the result with all its values and reports.
+ * Frees the result with all its values and reports, with the allocator of the
+ * call that made it.
  */
 RB_API void rb_result_free(rb_result *res);
 

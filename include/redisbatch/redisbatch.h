@@ -67,6 +67,7 @@ struct redisReply;
  * How a call, a chunk or an entry went.
  */
 typedef enum rb_status {
+	/* Nothing went wrong. */
 	RB_OK = 0,
 	/* A bad argument or option, named by rb_client_error(). Nothing was
 	 * sent. Also: a context that is closed, broken or non-blocking. */
@@ -355,15 +356,15 @@ typedef struct rb_options {
 	/* No more commands a second than this, in bursts of one chunk, for
 	 * servers that bill or bound them: no bound. */
 	uint32_t commands_per_second;
-	/* RB_STOP_ON_ERROR and its kin, joined by |. */
+	/* RB_STOP_ON_ERROR and its kin, added up by a bitwise or. */
 	uint32_t flags;
 
 	/* Called after each chunk with on_chunk_arg and its report: nobody. */
 	rb_chunk_fn *on_chunk;
 	void *on_chunk_arg;
 
-	/* NULL: malloc and its kin. Copied; what it points to must outlive the
-	 * client and every result. */
+	/* NULL: malloc and its kin. It is not copied: it must outlive the
+	 * client, its pipelines and every result. */
 	const rb_allocator *allocator;
 
 	/* rb_mset_chunked() and rb_mset_stream(): the keys expire after so

@@ -85,9 +85,9 @@ from_header() {
 		print "macro", name_before(substr($0, 2), "\\("), substr($0, 2)
 		next
 	}
-	/{/ {
+	/[{]/ {
 		owner = $0
-		sub(/^[^}]*}/, "", owner)
+		sub(/^[^}]*[}]/, "", owner)
 		if ($0 ~ /^typedef/)
 			print "type", owner
 		else if (match($0, /^struct rb_[a-z_]*/))
@@ -95,8 +95,8 @@ from_header() {
 		else
 			owner = "-"
 		body = $0
-		sub(/^[^{]*{/, "", body)
-		sub(/}.*/, "", body)
+		sub(/^[^{]*[{]/, "", body)
+		sub(/[}].*/, "", body)
 		words(body, owner, $0 ~ /^(typedef )?enum/ ? "," : ";")
 		next
 	}

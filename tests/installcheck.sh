@@ -16,6 +16,9 @@ files() {
 	echo include/redisbatch/redisbatch.h
 	echo lib/libredisbatch.a
 	echo lib/pkgconfig/redisbatch.pc
+	echo share/man/man3/redisbatch.3
+	echo share/man/man3/rb_mget_chunked.3
+	echo share/man/man3/rb_hmget_chunked.3
 	case $(uname) in
 	Darwin) echo lib/libredisbatch.dylib ;;
 	*) echo lib/libredisbatch.so ;;
@@ -30,6 +33,18 @@ tool_files() {
 	echo share/zsh/site-functions/_redisbatch
 }
 
+# What a link leads to is there, and names it.
+check_links() {
+	for link in $(grep -l '^\.so ' "$prefix"/share/man/man3/*.3); do
+		name=$(basename "$link" .3)
+		page=$prefix/share/man/$(sed 's/^\.so //' "$link")
+		if ! grep -q "^\.Nm $name\( ,\)\{0,1\}$" "$page"; then
+			echo "installcheck: $link leads nowhere" >&2
+			exit 1
+		fi
+	done
+}
+
 check_files() {
 	for file in $(files); do
 		if [ ! -e "$prefix/$file" ]; then
@@ -37,6 +52,7 @@ check_files() {
 			exit 1
 		fi
 	done
+	check_links
 	[ "${WITH:-}" != tool ] || return 0
 	for file in $(tool_files); do
 		if [ -e "$prefix/$file" ]; then

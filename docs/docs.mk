@@ -9,3 +9,7 @@ check-docs: export DOCS_LIBS = $(static_lib) $(program_libs)
 check-docs: export TOOL = $(with_tool)
 check-docs: $(static_lib) $(with_tool) ## code, options and links in README.md and docs/*.md
 	@tests/check_docs.sh $(pages)
+
+.PHONY: readme-plot
+readme-plot: ## draw the picture of README.md; needs gnuplot
+	gnuplot docs/bench/readme.gp >docs/bench/readme.svg

@@ -269,7 +269,7 @@ $(static_lib) $(support_lib):
 
 build/$(so_file): $(call obj,$(lib_src)) lib/redisbatch.map
 	$(call say,LINK,$@)
-	$(quiet)$(link) $(so_flags) -o $@ $(filter %.o,$^) $(hiredis_libs)
+	$(quiet)$(link) $(so_flags) -o $@ $(filter %.o,$^) $(hiredis_libs) -lpthread
 
 $(shared_lib): build/$(so_file)
 	$(quiet)ln -sf $(so_file) build/$(so_name)

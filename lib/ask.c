@@ -28,9 +28,9 @@ static rbi_ask_state failed(rbi_ask *ask, rb_status status, const char *words)
 	return RBI_ASK_FAILED;
 }
 
-static rbi_ask_state failed_errno(rbi_ask *ask, int error)
+static rbi_ask_state failed_error(rbi_ask *ask, const rbi_transport *t)
 {
-	rbi_transport_error_text(error, ask->problem, sizeof(ask->problem));
+	rbi_transport_words(t, t->error, ask->problem, sizeof(ask->problem));
 	return failed(ask, RB_ERR_IO, ask->problem);
 }
 
@@ -104,12 +104,14 @@ void rbi_ask_fini(rbi_ask *ask)
 /* True: nothing is left to send. */
 static bool send_rest(rbi_ask *ask, rbi_transport *t)
 {
-	while (ask->command != NULL && ask->sent < ask->size) {
+	while (ask->command != NULL &&
+	       (ask->sent < ask->size || rbi_transport_unsent(t))) {
 		struct iovec iov = { ask->command + ask->sent,
 				     ask->size - ask->sent };
 		size_t moved = 0;
 
-		switch (rbi_transport_send(t, &iov, 1, &moved)) {
+		switch (rbi_transport_send(t, &iov, ask->sent < ask->size,
+					   &moved)) {
 		case RBI_IO_DONE:
 			ask->sent += moved;
 			break;
@@ -117,8 +119,8 @@ static bool send_rest(rbi_ask *ask, rbi_transport *t)
 			return false;
 		case RBI_IO_END:
 		case RBI_IO_ERROR:
-			rbi_transport_error_text(t->error, ask->problem,
-						 sizeof(ask->problem));
+			rbi_transport_words(t, t->error, ask->problem,
+					    sizeof(ask->problem));
 			ask->cut = true;
 			forget_command(ask);
 			break;
@@ -231,7 +233,7 @@ static rbi_ask_state receive_some(rbi_ask *ask, rbi_transport *t, bool *later)
 	case RBI_IO_ERROR:
 		break;
 	}
-	return failed_errno(ask, t->error);
+	return failed_error(ask, t);
 }
 
 /* ---------------------------------------------------------------------- */

@@ -144,6 +144,7 @@ static void run(rb_client *client, rbi_engine *e, rb_status taken)
 		rbi_engine_lost(e, e->transport->error,
 				rbi_clock_now(client->clock));
 	rbi_engine_run(e, client->clock);
+	rbi_transport_give(e->transport);
 }
 
 /* A connection that had ended is broken, even if nothing was done with it. */
@@ -152,6 +153,7 @@ static rb_status no_result(rb_client *client, rbi_transport *t, rb_status taken)
 	if (taken == RB_ERR_IO)
 		rbi_transport_break(t, taken,
 				    "the server closed the connection");
+	rbi_transport_give(t);
 	return rbi_client_fail(client, RB_ERR_NOMEM, "out of memory");
 }
 
@@ -403,8 +405,10 @@ static rb_status connect_alone(rb_client *client, const rb_options *o,
 	rbi_transport t;
 	rb_status status = rbi_client_take(client, o, deadline_us, &t);
 
-	if (status != RB_ERR_IO)
+	if (status != RB_ERR_IO) {
+		rbi_transport_give(&t);
 		return status;
+	}
 	if (!client->own)
 		rbi_transport_break(&t, RB_ERR_IO,
 				    "the server closed the connection");

@@ -228,9 +228,10 @@ static rb_status take_wrapped(rb_client *client, rbi_transport *t)
 	rb_status status =
 		rbi_transport_take(t, client->ctx, client->sys, &problem);
 
-	if (problem != NULL)
-		return rbi_client_fail(client, status, "%s", problem);
-	return status;
+	if (problem == NULL)
+		return status;
+	rbi_transport_give(t);
+	return rbi_client_fail(client, status, "%s", problem);
 }
 
 /* Asks the caller for a context in place of the one that is broken. */
@@ -268,8 +269,10 @@ static rb_status take(rb_client *client, const rb_options *o,
 rb_status rbi_client_take(rb_client *client, const rb_options *o,
 			  uint64_t deadline_us, rbi_transport *t)
 {
-	rb_status status = take(client, o, deadline_us, t);
+	rb_status status;
 
+	memset(t, 0, sizeof(*t));
+	status = take(client, o, deadline_us, t);
 	if (status == RB_ERR_SKIPPED)
 		status = RB_ERR_CONNECT;
 	t->wake = &client->wake;
@@ -286,6 +289,7 @@ rb_status rbi_client_renew(rb_client *client, const rb_options *o,
 {
 	rb_status status;
 
+	rbi_transport_give(t);
 	if (!client->own) {
 		status = renew_wrapped(client, o, t);
 	} else {

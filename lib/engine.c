@@ -215,7 +215,9 @@ static bool send_some(rbi_engine *e, uint64_t now_us)
 static void send_all(rbi_engine *e, uint64_t now_us)
 {
 	fill(e, now_us);
-	while (e->lane->out.pending > 0 && !e->unwritable) {
+	while ((e->lane->out.pending > 0 ||
+		rbi_transport_unsent(e->transport)) &&
+	       !e->unwritable) {
 		if (!send_some(e, now_us))
 			return;
 		fill(e, now_us);
@@ -298,12 +300,19 @@ static void receive_all(rbi_engine *e, uint64_t now_us)
 
 /* ----------------------------------------------------------------- step -- */
 
+/* An answer that came before its command had left is none: then something
+ * still waits, and a context that is given back would send it. */
+static bool is_idle(const rbi_engine *e)
+{
+	return rbi_lane_idle(e->lane) && !rbi_transport_unsent(e->transport);
+}
+
 /* Whether all that was to be done is done. */
 static bool is_done(const rbi_engine *e)
 {
 	return (e->stopped || e->regroup ||
 		(e->feed->ended && e->again.count == 0)) &&
-	       rbi_lane_idle(e->lane);
+	       is_idle(e);
 }
 
 /* Everything was answered, and the connection is as it was. */
@@ -322,7 +331,7 @@ void rbi_engine_end(rbi_engine *e, rb_status status, const char *why)
 {
 	if (e->over)
 		return;
-	if (!rbi_lane_idle(e->lane)) {
+	if (!is_idle(e)) {
 		rbi_settle_lost(e, status, why);
 		return;
 	}
@@ -379,7 +388,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 rbi_wants rbi_engine_wants(const rbi_engine *e)
 {
 	rbi_wants wants = {
-		.write = e->lane->out.pending > 0 && !e->unwritable,
+		.write = (e->lane->out.pending > 0 ||
+			  rbi_transport_unsent(e->transport)) &&
+			 !e->unwritable,
 		.until_us = earlier(e->deadline_us, e->words_until_us),
 	};
 

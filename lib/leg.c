@@ -158,6 +158,7 @@ void rbi_leg_free(rbi_leg *leg)
 
 	if (leg->state == RBI_LEG_DIALING)
 		rbi_dialer_fini(&leg->dialer);
+	rbi_transport_give(&leg->transport);
 	rbi_again_fini(&leg->engine.again);
 	rb_result_free(leg->part);
 	rbi_free(a, leg->spans);
@@ -298,10 +299,13 @@ static bool take(rbi_leg *leg)
 {
 	const char *problem;
 
-	if (*leg->ctx == NULL || rbi_transport_is_broken(*leg->ctx) ||
-	    rbi_transport_take(&leg->transport, *leg->ctx,
-			       leg->fleet->client->sys, &problem) != RB_OK)
+	if (*leg->ctx == NULL || rbi_transport_is_broken(*leg->ctx))
 		return false;
+	if (rbi_transport_take(&leg->transport, *leg->ctx,
+			       leg->fleet->client->sys, &problem) != RB_OK) {
+		rbi_transport_give(&leg->transport);
+		return false;
+	}
 	go_up(leg);
 	return true;
 }
@@ -374,7 +378,8 @@ static void dial(rbi_leg *leg)
 static bool renews(const rbi_leg *leg)
 {
 	return leg->renewing && leg->lane->count == 0 &&
-	       leg->lane->out.pending == 0;
+	       leg->lane->out.pending == 0 &&
+	       !rbi_transport_unsent(&leg->transport);
 }
 
 static void renew(rbi_leg *leg)
@@ -382,6 +387,7 @@ static void renew(rbi_leg *leg)
 	leg->renewing = false;
 	leg->renewed = true;
 	leg->engine.down = true;
+	rbi_transport_give(&leg->transport);
 	if (leg->fleet->client->own) {
 		rbi_transport_close(*leg->ctx);
 		*leg->ctx = NULL;
@@ -417,15 +423,32 @@ static void work(rbi_leg *leg)
 {
 	leg->ready = false;
 	note_heard(leg);
+	leg->worked_us = leg->fleet->now_us;
 	if (rbi_engine_step(&leg->engine, leg->fleet->now_us))
 		rbi_leg_end(leg, leg->engine.why);
 	else if (!leg->engine.down && renews(leg))
 		renew(leg);
 	note_heard(leg);
+	if (leg->state == RBI_LEG_UP && !leg->engine.down &&
+	    rbi_transport_more(&leg->transport))
+		leg->ready = true;
+}
+
+/* Until when work can wait, unless the connection is ready before. */
+static uint64_t work_until(const rbi_leg *leg, const rbi_wants *wants)
+{
+	uint64_t patience = rbi_transport_patience(&leg->transport);
+
+	if (leg->engine.down || patience == RBI_NEVER ||
+	    wants->until_us < leg->worked_us + patience)
+		return wants->until_us;
+	return leg->worked_us + patience;
 }
 
 void rbi_leg_step(rbi_leg *leg)
 {
+	rbi_wants wants;
+
 	switch (leg->state) {
 	case RBI_LEG_ASLEEP:
 		if (rbi_leg_has_work(leg))
@@ -444,9 +467,10 @@ void rbi_leg_step(rbi_leg *leg)
 	}
 	if (leg->state == RBI_LEG_UP && is_silent(leg))
 		leg->fleet->wants_map = true;
-	if (leg->state == RBI_LEG_UP &&
-	    (leg->ready ||
-	     rbi_engine_wants(&leg->engine).until_us <= leg->fleet->now_us))
+	if (leg->state != RBI_LEG_UP)
+		return;
+	wants = rbi_engine_wants(&leg->engine);
+	if (leg->ready || work_until(leg, &wants) <= leg->fleet->now_us)
 		work(leg);
 }
 
@@ -484,6 +508,7 @@ uint64_t rbi_leg_wants(const rbi_leg *leg, struct pollfd *fd)
 	    leg->transport.pushed) {
 		fd->fd = leg->transport.fd;
 		fd->events = wants.write ? POLLIN | POLLOUT : POLLIN;
+		wants.until_us = work_until(leg, &wants);
 	}
 	if (leg->lane->count > 0 && !is_silent(leg) && !leg->fleet->pool->fixed)
 		wants.until_us =

@@ -70,8 +70,9 @@ typedef struct rbi_leg {
 	bool renewed;
 	uint64_t heard_us; /* when something was last received, or sent first */
 	uint64_t received; /* by then */
-	bool ready;	   /* there is something to do */
-	char why[256];	   /* why there was no connection, or no more is sent */
+	uint64_t worked_us;
+	bool ready;    /* there is something to do */
+	char why[256]; /* why there was no connection, or no more is sent */
 } rbi_leg;
 
 /* What happens to slots whose entries were redirected, of writes. */

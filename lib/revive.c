@@ -233,7 +233,8 @@ static void print_end(const rbi_engine *e, int error, char *why, size_t size)
 	char system[96];
 
 	if (error != 0)
-		rbi_transport_error_text(error, system, sizeof(system));
+		rbi_transport_words(e->transport, error, system,
+				    sizeof(system));
 	else
 		rbi_print(system, sizeof(system),
 			  "the server closed the connection");

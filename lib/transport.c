@@ -16,21 +16,14 @@ const rbi_sys rbi_sys_default = {
 	.poll = poll,
 };
 
-/* ---------------------------------------------------------------- check -- */
-
+/* Before 1.0 a context has no functions of its own. */
 #if HIREDIS_MAJOR >= 1
-/* Only a context that moves its bytes by itself, as TLS does, has these. */
-static bool is_plain(const redisContext *ctx)
-{
-	return ctx->privctx == NULL;
-}
+#define IS_LAYERED(t) ((t)->layered.ctx != NULL)
 #else
-static bool is_plain(const redisContext *ctx)
-{
-	(void)ctx;
-	return true;
-}
+#define IS_LAYERED(t) ((void)(t), false)
 #endif
+
+/* ---------------------------------------------------------------- check -- */
 
 static const char *unusable(const redisContext *ctx)
 {
@@ -52,13 +45,7 @@ static const char *unusable(const redisContext *ctx)
 rb_status rbi_transport_check(const redisContext *ctx, const char **problem)
 {
 	*problem = unusable(ctx);
-	if (*problem != NULL)
-		return RB_ERR_INVALID;
-	if (!is_plain(ctx)) {
-		*problem = "ctx speaks TLS, which this build does not";
-		return RB_ERR_UNSUPPORTED;
-	}
-	return RB_OK;
+	return *problem == NULL ? RB_OK : RB_ERR_INVALID;
 }
 
 /* ----------------------------------------------------------------- take -- */
@@ -76,6 +63,27 @@ static const char *busy(const redisContext *ctx)
 		return "ctx has unread replies";
 	return NULL;
 }
+
+#if HIREDIS_MAJOR >= 1
+static rb_status look_through(rbi_transport *t, const char **problem)
+{
+	switch (rbi_layered_look(&t->layered, &t->pushed)) {
+	case RBI_IO_DONE:
+		if (t->pushed)
+			return RB_OK;
+		*problem = "ctx has unread replies";
+		return RB_ERR_BUSY;
+	case RBI_IO_LATER:
+		return RB_OK;
+	case RBI_IO_END:
+		break;
+	case RBI_IO_ERROR:
+		t->error = RBI_ERROR_OF_LAYER;
+		break;
+	}
+	return RB_ERR_IO;
+}
+#endif
 
 /* What has come unasked: nothing, bytes, or the end. */
 static rb_status look_ahead(rbi_transport *t, const char **problem)
@@ -111,25 +119,50 @@ static void no_sigpipe(int fd)
 #endif
 }
 
+void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
+			 const rbi_sys *sys)
+{
+	memset(t, 0, sizeof(*t));
+	t->ctx = ctx;
+	t->sys = sys != NULL ? sys : &rbi_sys_default;
+	t->fd = ctx->fd;
+#if HIREDIS_MAJOR >= 1
+	if (rbi_layered_is(ctx)) {
+		rbi_layered_take(&t->layered, ctx);
+		return;
+	}
+#endif
+	no_sigpipe(t->fd);
+}
+
 rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 			     const rbi_sys *sys, const char **problem)
 {
 	rb_status status = rbi_transport_check(ctx, problem);
 
-	t->ctx = ctx;
-	t->sys = sys != NULL ? sys : &rbi_sys_default;
-	t->error = 0;
-	t->pushed = false;
-	t->fd = -1;
-	t->wake = NULL;
-	if (status != RB_OK)
+	if (status == RB_OK)
+		*problem = busy(ctx);
+	if (status == RB_OK && *problem != NULL)
+		status = RB_ERR_BUSY;
+	if (status != RB_OK) {
+		memset(t, 0, sizeof(*t));
+		t->ctx = ctx;
+		t->sys = sys != NULL ? sys : &rbi_sys_default;
+		t->fd = status == RB_ERR_BUSY ? ctx->fd : -1;
 		return status;
-	t->fd = ctx->fd;
-	*problem = busy(ctx);
-	if (*problem != NULL)
-		return RB_ERR_BUSY;
-	no_sigpipe(t->fd);
+	}
+	rbi_transport_begin(t, ctx, sys);
+#if HIREDIS_MAJOR >= 1
+	if (IS_LAYERED(t))
+		return look_through(t, problem);
+#endif
 	return look_ahead(t, problem);
+}
+
+void rbi_transport_give(rbi_transport *t)
+{
+	if (IS_LAYERED(t))
+		rbi_layered_give(&t->layered);
 }
 
 /* ------------------------------------------------------------------ I/O -- */
@@ -148,11 +181,21 @@ static rbi_io outcome(rbi_transport *t, ssize_t n, size_t *moved)
 	return RBI_IO_ERROR;
 }
 
+static rbi_io of_layer(rbi_transport *t, rbi_io io)
+{
+	if (io == RBI_IO_ERROR)
+		t->error = RBI_ERROR_OF_LAYER;
+	return io;
+}
+
 rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
 			  size_t *moved)
 {
 	struct msghdr msg;
 
+	if (IS_LAYERED(t))
+		return of_layer(t,
+				rbi_layered_send(&t->layered, iov, n, moved));
 	memset(&msg, 0, sizeof(msg));
 	msg.msg_iov = iov;
 #ifdef __linux__
@@ -168,11 +211,30 @@ rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
 rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
 			  size_t *moved)
 {
-	ssize_t n = t->sys->recv(t->fd, buf, len, MSG_DONTWAIT);
+	ssize_t n;
 
+	if (IS_LAYERED(t))
+		return of_layer(t,
+				rbi_layered_recv(&t->layered, buf, len, moved));
+	n = t->sys->recv(t->fd, buf, len, MSG_DONTWAIT);
 	if (n == 0)
 		return RBI_IO_END;
 	return outcome(t, n, moved);
+}
+
+bool rbi_transport_unsent(const rbi_transport *t)
+{
+	return IS_LAYERED(t) && rbi_layered_unsent(&t->layered);
+}
+
+bool rbi_transport_more(const rbi_transport *t)
+{
+	return IS_LAYERED(t) && t->layered.more;
+}
+
+uint64_t rbi_transport_patience(const rbi_transport *t)
+{
+	return IS_LAYERED(t) ? RBI_LAYERED_WAIT_US : UINT64_MAX;
 }
 
 /* Rounded up, so that a wait for a deadline does not end before it. */
@@ -183,18 +245,26 @@ static int milliseconds(uint64_t us)
 	return us > 3600000000u ? 3600000 : (int)((us + 999) / 1000);
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 {
 	struct pollfd fds[] = {
 		{ .fd = t->fd, .events = write ? POLLIN | POLLOUT : POLLIN },
 		{ .fd = rbi_wake_fd(t->wake), .events = POLLIN },
 	};
-	bool ready = t->sys->poll(fds, t->wake == NULL ? 1 : 2,
-				  milliseconds(wait_us)) > 0;
+	bool more = rbi_transport_more(t);
+	bool ready;
 
+	wait_us = more ? 0 : sooner(wait_us, rbi_transport_patience(t));
+	ready = t->sys->poll(fds, t->wake == NULL ? 1 : 2,
+			     milliseconds(wait_us)) > 0;
 	if (ready && fds[1].revents != 0)
 		rbi_wake_drain(t->wake);
-	return ready;
+	return ready || more;
 }
 
 void rbi_transport_poll(const rbi_sys *sys, struct pollfd *fds, size_t n,
@@ -214,6 +284,7 @@ void rbi_transport_pause(const rbi_transport *t, uint64_t wait_us)
 	rbi_transport nothing = *t;
 
 	nothing.fd = -1;
+	nothing.layered.ctx = NULL;
 	(void)rbi_transport_wait(&nothing, false, wait_us);
 }
 
@@ -242,6 +313,7 @@ void rbi_transport_break(rbi_transport *t, rb_status status,
 	/* Answers that are still on their way would be taken for those of the
 	 * next commands by anyone who clears err: let nothing more arrive. */
 	(void)shutdown(t->fd, SHUT_RDWR);
+	rbi_transport_give(t);
 }
 
 uint32_t rbi_transport_timeout_ms(const redisContext *ctx)
@@ -272,6 +344,15 @@ void rbi_transport_node(const redisContext *ctx, char *buf, size_t size)
 		rbi_print(buf, size, "%s:%d", host, ctx->tcp.port);
 	else
 		rbi_print(buf, size, "descriptor %d", ctx->fd);
+}
+
+void rbi_transport_words(const rbi_transport *t, int error, char *buf,
+			 size_t size)
+{
+	if (error == RBI_ERROR_OF_LAYER)
+		rbi_print(buf, size, "%s", t->layered.words);
+	else
+		rbi_transport_error_text(error, buf, size);
 }
 
 void rbi_transport_error_text(int error, char *buf, size_t size)

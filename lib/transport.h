@@ -7,7 +7,8 @@
  * writes raise SIGPIPE, it writes all before it reads, and its buffers copy
  * twice. So sockets are used directly, never blocking and never signalling,
  * by the flags of each call; the descriptor's own flags and timeouts stay as
- * the caller set them.
+ * the caller set them. Only a context with functions of its own, as for TLS,
+ * moves the bytes itself (layered.h).
  *
  * A context is taken for one call and given back: in step, as it was, or
  * broken, which hiredis sees in ctx->err and the peer as a closed connection.
@@ -16,6 +17,7 @@
 #define RBI_TRANSPORT_H
 
 #include "internal.h"
+#include "layered.h"
 #include "wake.h"
 
 #include <poll.h>
@@ -31,12 +33,8 @@ typedef struct rbi_sys {
 
 extern const rbi_sys rbi_sys_default;
 
-typedef enum rbi_io {
-	RBI_IO_DONE,  /* some bytes moved */
-	RBI_IO_LATER, /* none can now */
-	RBI_IO_END,   /* the peer has closed its side */
-	RBI_IO_ERROR  /* rbi_transport.error is the errno */
-} rbi_io;
+/* Of rbi_transport.error: no errno; the words are the layer's. */
+#define RBI_ERROR_OF_LAYER (-1)
 
 typedef struct rbi_transport {
 	struct redisContext *ctx;
@@ -44,6 +42,7 @@ typedef struct rbi_transport {
 	int fd;
 	rbi_wake *wake; /* ends a wait; NULL: nobody can */
 	int error;
+	rbi_layered layered;
 	bool pushed; /* a push lies unread: nothing may be sent before it and
 			what follows it were looked at */
 } rbi_transport;
@@ -58,15 +57,38 @@ rb_status rbi_transport_check(const struct redisContext *ctx,
 /*
  * Takes ctx over. Besides the failures of the check: RB_ERR_BUSY for unsent or
  * unread data, and RB_ERR_IO for a connection that the peer has closed; then
- * t->error is an errno, or 0 for an orderly end. sys NULL: the real one.
+ * t->error is an errno or RBI_ERROR_OF_LAYER, or 0 for an orderly end. sys NULL:
+ * the real one. Whatever comes of it, it is to be given back, or broken.
  */
 rb_status rbi_transport_take(rbi_transport *t, struct redisContext *ctx,
 			     const rbi_sys *sys,
 			     const char **problem) RBI_MUST_CHECK;
 
-/* Sends from the pieces; *moved is set with RBI_IO_DONE. */
+/* For an own context that is known to be fresh: takes it without a look. */
+void rbi_transport_begin(rbi_transport *t, struct redisContext *ctx,
+			 const rbi_sys *sys);
+
+/* Gives the context back as it was. Does nothing the second time, nor to one
+ * that is all zeros or was broken. */
+void rbi_transport_give(rbi_transport *t);
+
+/* Sends from the pieces; *moved is set with RBI_IO_DONE. n may be 0 where
+ * something is unsent: RBI_IO_DONE says that it has left. */
 rbi_io rbi_transport_send(rbi_transport *t, struct iovec *iov, int n,
 			  size_t *moved);
+
+/*
+ * Whether bytes that were sent, as far as is told, wait for the socket. Until
+ * they have left it is to be waited for and tried again, even if nothing else
+ * is to be sent.
+ */
+bool rbi_transport_unsent(const rbi_transport *t);
+
+/* Whether something may be received that no poll() knows of. */
+bool rbi_transport_more(const rbi_transport *t);
+
+/* Until when to wait at the longest before a step is tried without a cause. */
+uint64_t rbi_transport_patience(const rbi_transport *t);
 
 /* Receives at most len bytes; *moved is set with RBI_IO_DONE. */
 rbi_io rbi_transport_recv(rbi_transport *t, void *buf, size_t len,
@@ -99,6 +121,10 @@ uint32_t rbi_transport_timeout_ms(const struct redisContext *ctx);
 
 /* "host:port" or the path, as far as the context knows, into buf. */
 void rbi_transport_node(const struct redisContext *ctx, char *buf, size_t size);
+
+/* The words for an error of the transport, into buf. */
+void rbi_transport_words(const rbi_transport *t, int error, char *buf,
+			 size_t size);
 
 /* The system's words for an errno, into buf. */
 void rbi_transport_error_text(int error, char *buf, size_t size);

@@ -700,24 +700,6 @@ static void test_a_context_without_a_descriptor_is_not_connected(void **state)
 	pair_fini(&p);
 }
 
-#if HIREDIS_MAJOR >= 1
-static void test_a_context_that_moves_its_bytes_itself_is_unsupported(
-	void **state)
-{
-	const char *problem = NULL;
-	int layer;
-	pair p;
-
-	(void)state;
-	pair_init(&p);
-	p.ctx->privctx = &layer;
-	assert_status(rbi_transport_check(p.ctx, &problem), RB_ERR_UNSUPPORTED);
-	assert_non_null(strstr(problem, "TLS"));
-	p.ctx->privctx = NULL;
-	pair_fini(&p);
-}
-#endif
-
 /* As a context is whose buffers were given up for lack of memory. */
 static void test_a_context_without_buffers_has_nothing_waiting(void **state)
 {
@@ -821,10 +803,6 @@ int main(void)
 		cmocka_unit_test(test_closing_an_own_context_hangs_up),
 		cmocka_unit_test(
 			test_a_context_without_a_descriptor_is_not_connected),
-#if HIREDIS_MAJOR >= 1
-		cmocka_unit_test(
-			test_a_context_that_moves_its_bytes_itself_is_unsupported),
-#endif
 		cmocka_unit_test(
 			test_a_context_without_buffers_has_nothing_waiting),
 		cmocka_unit_test(

@@ -204,6 +204,12 @@ test_src := $(filter-out tests/tool/%,$(test_src))
 tests := $(filter-out $(out)/tests/tool/%,$(tests))
 endif
 
+# Nor is there anything to be tested of TLS where there is none.
+ifneq ($(have_tls),yes)
+test_src := $(foreach t,$(test_src),$(if $(findstring /test_tls_,$t),,$t))
+tests := $(test_src:%.c=$(out)/%)
+endif
+
 warnings = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla
 compile = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude $(includes) \

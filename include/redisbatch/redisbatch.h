@@ -430,11 +430,14 @@ typedef struct rb_client rb_client;
  * are as the caller set them. Commands that the caller sent and whose answers
  * have not come yet cannot be seen: read all answers first.
  *
+ * With hiredis 1.0 or later the context may move its bytes by functions of its
+ * own, as hiredis's TLS does. It is made non-blocking for the time of a call.
+ *
  * defaults may be NULL; it is copied.
  *
  * RB_ERR_INVALID: out or ctx is NULL, an option is bad, or the context is not
  * connected, is in error, non-blocking, or used for subscriptions or MONITOR.
- * RB_ERR_UNSUPPORTED: the context speaks TLS. RB_ERR_NOMEM.
+ * RB_ERR_NOMEM.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
 					      struct redisContext *ctx,

@@ -92,6 +92,24 @@ bool rbi_layered_is(const redisContext *ctx)
 	return differs;
 }
 
+bool rbi_layered_left_push(const redisContext *ctx)
+{
+	const redisReader *r = ctx->reader;
+
+	return r != NULL && r->len == r->pos + 1 && r->ridx == -1 &&
+	       r->reply == NULL && r->buf[r->pos] == '>' && rbi_layered_is(ctx);
+}
+
+/* Takes back what was left with the reader. */
+static void reclaim(rbi_layered *l)
+{
+	if (!rbi_layered_left_push(l->ctx))
+		return;
+	l->ctx->reader->pos++;
+	l->byte = '>';
+	l->held = true;
+}
+
 void rbi_layered_take(rbi_layered *l, redisContext *ctx)
 {
 	memset(l, 0, sizeof(*l));
@@ -101,6 +119,7 @@ void rbi_layered_take(rbi_layered *l, redisContext *ctx)
 	l->fd_flags = fcntl(ctx->fd, F_GETFL);
 	if (l->fd_flags >= 0)
 		(void)fcntl(ctx->fd, F_SETFL, l->fd_flags | O_NONBLOCK);
+	reclaim(l);
 }
 
 void rbi_layered_give(rbi_layered *l)
@@ -210,11 +229,12 @@ rbi_io rbi_layered_recv(rbi_layered *l, void *buf, size_t len, size_t *moved)
 
 rbi_io rbi_layered_look(rbi_layered *l, bool *pushed)
 {
-	rbi_io io;
+	rbi_io io = RBI_IO_DONE;
 	guard g;
 
 	guard_begin(&g);
-	l->held = read_once(l, &l->byte, 1, &io) == 1;
+	if (!l->held)
+		l->held = read_once(l, &l->byte, 1, &io) == 1;
 	guard_end(&g);
 	l->more = l->held;
 	*pushed = l->held && l->byte == '>';

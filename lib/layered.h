@@ -49,6 +49,10 @@ typedef struct rbi_layered {
 /* Whether the context's bytes go through functions that are not hiredis's. */
 bool rbi_layered_is(const struct redisContext *ctx);
 
+/* Whether the beginning of a push, read at the last look and not received, is
+ * all that lies in the context. It is no reply of the caller's. */
+bool rbi_layered_left_push(const struct redisContext *ctx);
+
 /* Makes the context not block, and gives it back as it was. */
 void rbi_layered_take(rbi_layered *l, struct redisContext *ctx);
 void rbi_layered_give(rbi_layered *l);

@@ -54,11 +54,17 @@ static const char *busy(const redisContext *ctx)
 {
 	const redisReader *r = ctx->reader;
 
+#if HIREDIS_MAJOR >= 1
+	bool pushed = rbi_layered_left_push(ctx);
+#else
+	bool pushed = false;
+#endif
+
 	/* obuf is an sds: empty ones consist of their NUL. A command never
 	 * begins with one. */
 	if (ctx->obuf != NULL && ctx->obuf[0] != '\0')
 		return "ctx has unsent commands";
-	if (r != NULL &&
+	if (r != NULL && !pushed &&
 	    (r->pos != r->len || r->ridx != -1 || r->reply != NULL))
 		return "ctx has unread replies";
 	return NULL;

@@ -232,6 +232,27 @@ static void test_a_push_is_received_whole(void **state)
 	layer_fini(&l, before);
 }
 
+static void test_a_push_that_was_only_seen_is_received_later(void **state)
+{
+	static const char *const reads[] = { ">", "2\r\n" };
+	char buf[16];
+	size_t moved;
+	layer l;
+	const redisContextFuncs *before = layer_init(&l);
+
+	(void)state;
+	layer_reads(&l, reads, N_OF(reads));
+	take_quiet(&l);
+	rbi_transport_give(&l.t);
+	take_quiet(&l);
+	assert_true(l.t.pushed);
+	assert_int_equal(rbi_transport_recv(&l.t, buf, sizeof(buf), &moved),
+			 RBI_IO_DONE);
+	assert_int_equal(moved, 4);
+	assert_memory_equal(buf, ">2\r\n", 4);
+	layer_fini(&l, before);
+}
+
 static void test_an_ended_layer_is_not_taken(void **state)
 {
 	const char *problem;
@@ -446,6 +467,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_breaking_gives_back_too),
 	cmocka_unit_test(test_a_reply_in_the_layer_stays_the_callers),
 	cmocka_unit_test(test_a_push_is_received_whole),
+	cmocka_unit_test(test_a_push_that_was_only_seen_is_received_later),
 	cmocka_unit_test(test_an_ended_layer_is_not_taken),
 	cmocka_unit_test(test_a_receive_goes_on_until_the_layer_has_nothing),
 	cmocka_unit_test(test_a_full_buffer_leaves_more_that_poll_cannot_see),

@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "dial.h"
+#include "tls.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,6 +37,16 @@ const char *rb_client_error(const rb_client *client)
 
 /* ---------------------------------------------------------------- begin -- */
 
+/* The client outlives these texts, which are used when it is made. */
+static void forget_tls(rb_options *o)
+{
+	o->tls_ca_file = NULL;
+	o->tls_ca_dir = NULL;
+	o->tls_cert_file = NULL;
+	o->tls_key_file = NULL;
+	o->tls_server_name = NULL;
+}
+
 /* A client without a connection, in *out. */
 static rb_status client_new(rb_client **out, const rb_options *defaults)
 {
@@ -51,6 +62,7 @@ static rb_status client_new(rb_client **out, const rb_options *defaults)
 		return RB_ERR_NOMEM;
 	client->allocator = a;
 	client->defaults = read;
+	forget_tls(&client->defaults);
 	client->clock = &rbi_clock_monotonic;
 	client->sys = &rbi_sys_default;
 	rbi_lane_init(&client->lane, a);
@@ -81,10 +93,29 @@ rb_status rb_client_wrap(rb_client **out, struct redisContext *ctx,
 	return RB_OK;
 }
 
-rb_status rb_client_open(rb_client **out, const char *uri,
-			 const rb_options *defaults)
+/* What the options say on TLS; of what they are silent is fine. */
+static rb_status secure(rb_client *client, const rb_options *o,
+			const char **problem)
 {
-	const char *problem;
+	rb_options read;
+	rb_status status = RB_OK;
+
+	*problem = rbi_options_read(&read, o);
+	if (*problem == NULL && !client->uri.secure && rbi_tls_is_asked(&read))
+		*problem = "options of TLS are set, but the URI is neither "
+			   "rediss:// nor rediss+cluster://";
+	if (*problem != NULL)
+		return RB_ERR_INVALID;
+	if (client->uri.secure)
+		status = rbi_tls_new(&client->tls, &read, client->allocator,
+				     problem);
+	client->uri.tls = client->tls;
+	return status;
+}
+
+static rb_status open_client(rb_client **out, const char *uri,
+			     const rb_options *defaults, const char **problem)
+{
 	rb_client *client;
 	rb_status status;
 
@@ -95,7 +126,9 @@ rb_status rb_client_open(rb_client **out, const char *uri,
 	if (status != RB_OK)
 		return status;
 	client->own = true;
-	status = rbi_uri_parse(&client->uri, uri, client->allocator, &problem);
+	status = rbi_uri_parse(&client->uri, uri, client->allocator, problem);
+	if (status == RB_OK)
+		status = secure(client, defaults, problem);
 	if (status != RB_OK) {
 		rb_client_free(client);
 		return status;
@@ -103,6 +136,29 @@ rb_status rb_client_open(rb_client **out, const char *uri,
 	rbi_dial_node(&client->uri, client->node, sizeof(client->node));
 	*out = client;
 	return RB_OK;
+}
+
+rb_status rb_client_open(rb_client **out, const char *uri,
+			 const rb_options *defaults)
+{
+	const char *problem;
+
+	return open_client(out, uri, defaults, &problem);
+}
+
+const char *rb_open_problem(const char *uri, const rb_options *defaults)
+{
+	rb_options read;
+	const char *problem = rbi_options_read(&read, defaults);
+	rb_client *client;
+
+	if (problem != NULL)
+		return problem;
+	problem = "out of memory";
+	if (open_client(&client, uri, defaults, &problem) != RB_OK)
+		return problem;
+	rb_client_free(client);
+	return NULL;
 }
 
 const char *rb_uri_problem(const char *uri)
@@ -126,6 +182,7 @@ void rb_client_free(rb_client *client)
 	rbi_lane_fini(&client->lane);
 	rbi_wake_fini(&client->wake);
 	rbi_uri_fini(&client->uri, client->allocator);
+	rbi_tls_free(client->tls, client->allocator);
 	rbi_free(client->allocator, client);
 }
 

@@ -76,7 +76,7 @@ static rbi_dialer_state make_context(rbi_dialer *d)
 		return failed(d, RB_ERR_NOMEM, "out of memory");
 	d->transport.ctx = d->ctx;
 	d->transport.fd = rbi_connect_take(&d->connect);
-	d->stage = RBI_DIALER_AUTH;
+	d->stage = d->uri->secure ? RBI_DIALER_TLS : RBI_DIALER_AUTH;
 	return RBI_DIALER_DONE;
 }
 
@@ -91,6 +91,25 @@ static rbi_dialer_state connect_on(rbi_dialer *d)
 		break;
 	}
 	return failed(d, RB_ERR_CONNECT, d->connect.problem);
+}
+
+/* ------------------------------------------------------------------ TLS -- */
+
+static rbi_dialer_state secure(rbi_dialer *d)
+{
+	rbi_tls_state state = d->tls.ctx == NULL ?
+				      rbi_tls_begin(&d->tls, d->uri->tls,
+						    d->ctx, d->uri->host) :
+				      rbi_tls_step(&d->tls);
+
+	if (state == RBI_TLS_WAITING)
+		return RBI_DIALER_WAITING;
+	if (state == RBI_TLS_FAILED)
+		return failed(d,
+			      d->tls.no_memory ? RB_ERR_NOMEM : RB_ERR_CONNECT,
+			      d->tls.problem);
+	d->stage = RBI_DIALER_AUTH;
+	return RBI_DIALER_DONE;
 }
 
 /* ------------------------------------------------------------ handshake -- */
@@ -135,6 +154,7 @@ static void set_command(command *c, const rbi_dialer *d)
 			c->argv[c->argc++] = "READONLY";
 		return;
 	case RBI_DIALER_CONNECT:
+	case RBI_DIALER_TLS:
 	case RBI_DIALER_READY:
 		return;
 	}
@@ -150,6 +170,7 @@ static const char *stage_name(rbi_dialer_stage stage)
 	case RBI_DIALER_READONLY:
 		return "READONLY";
 	case RBI_DIALER_CONNECT:
+	case RBI_DIALER_TLS:
 	case RBI_DIALER_READY:
 		break;
 	}
@@ -258,6 +279,8 @@ rbi_dialer_state rbi_dialer_step(rbi_dialer *d)
 	while (state == RBI_DIALER_DONE && d->stage != RBI_DIALER_READY) {
 		if (d->stage == RBI_DIALER_CONNECT)
 			state = connect_on(d);
+		else if (d->stage == RBI_DIALER_TLS)
+			state = secure(d);
 		else if (d->asking)
 			state = ask_on(d);
 		else
@@ -275,11 +298,24 @@ uint64_t rbi_dialer_wants(const rbi_dialer *d, struct pollfd *fd)
 	if (d->stage == RBI_DIALER_CONNECT) {
 		fd->fd = rbi_connect_wants(&d->connect, &wait_us);
 		fd->events = POLLOUT;
+	} else if (d->stage == RBI_DIALER_TLS) {
+		fd->fd = d->transport.fd;
+		fd->events = d->tls.write ? POLLOUT : POLLIN;
 	} else {
 		fd->fd = d->transport.fd;
 		fd->events = rbi_ask_events(&d->ask);
 	}
 	return wait_us;
+}
+
+/* A server without TLS may take the beginning of a handshake for that of a
+ * command, and wait for the rest of it. */
+const char *rbi_dialer_late(const rbi_dialer *d)
+{
+	if (d->stage == RBI_DIALER_TLS)
+		return "the deadline for connecting passed in the TLS "
+		       "handshake: does the server speak TLS?";
+	return "the deadline for connecting passed";
 }
 
 /* ------------------------------------------------------------ the waiting -- */
@@ -315,9 +351,8 @@ static rb_status await(const rbi_dialer *d, const rbi_clock *clock,
 static void print_end(const rbi_dialer *d, rb_status status, char *why,
 		      size_t why_size)
 {
-	const char *words = status == RB_ERR_CANCELLED ?
-				    "cancelled" :
-				    "the deadline for connecting passed";
+	const char *words =
+		status == RB_ERR_CANCELLED ? "cancelled" : rbi_dialer_late(d);
 	char node[NODE_MAX];
 
 	rbi_dial_node(d->uri, node, sizeof(node));

@@ -1,6 +1,7 @@
 /*
  * From a URI to a redisContext that is connected, authenticated and in its
- * database: AUTH, SELECT and READONLY are sent, and their answers checked.
+ * database, over TLS if the URI says so, whose peer is verified before anything
+ * is said to it: AUTH, SELECT and READONLY are sent, and their answers checked.
  *
  * The socket is made here and handed to hiredis. hiredis's own connect gives
  * up when a signal comes, allows each address of a host the whole timeout, and
@@ -18,6 +19,7 @@
 #include "ask.h"
 #include "clock.h"
 #include "connect.h"
+#include "tls.h"
 #include "transport.h"
 #include "uri.h"
 #include "wake.h"
@@ -34,6 +36,7 @@ typedef enum rbi_dialer_state {
  * out. */
 typedef enum rbi_dialer_stage {
 	RBI_DIALER_CONNECT,
+	RBI_DIALER_TLS,
 	RBI_DIALER_AUTH,
 	RBI_DIALER_SELECT,
 	RBI_DIALER_READONLY,
@@ -57,6 +60,7 @@ typedef struct rbi_dialer {
 	rbi_connect connect;
 	rbi_transport transport; /* of ctx, for the handshake */
 	struct redisContext *ctx;
+	rbi_tls_handshake tls;
 	rbi_ask ask;
 } rbi_dialer;
 
@@ -78,6 +82,9 @@ rbi_dialer_state rbi_dialer_step(rbi_dialer *d);
  * wait for but that time.
  */
 uint64_t rbi_dialer_wants(const rbi_dialer *d, struct pollfd *fd);
+
+/* What to say of a dialer whose time is over. */
+const char *rbi_dialer_late(const rbi_dialer *d);
 
 /* After RBI_DIALER_DONE: the context; it is the caller's. */
 struct redisContext *rbi_dialer_take(rbi_dialer *d);

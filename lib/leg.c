@@ -366,7 +366,7 @@ static void dial(rbi_leg *leg)
 			failed(leg, "the server closed the connection", false);
 	} else {
 		if (state == RBI_DIALER_WAITING)
-			why = "the deadline for connecting passed";
+			why = rbi_dialer_late(d);
 		failed(leg, why, d->refused);
 	}
 	rbi_dialer_fini(d);

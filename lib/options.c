@@ -12,7 +12,7 @@
 #define KNOWN_FLAGS                                                    \
 	((uint32_t)(RB_STOP_ON_ERROR | RB_TRANSACTION | RB_IF_ABSENT | \
 		    RB_IF_PRESENT | RB_RETRY_WRITES | RB_SIZE_FIRST |  \
-		    RB_READ_REPLICAS))
+		    RB_READ_REPLICAS | RB_TLS_INSECURE))
 
 /* Large enough for any use, small enough for sums of two. */
 #define BYTES_MAX (SIZE_MAX / 4)

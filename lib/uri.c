@@ -258,20 +258,33 @@ static bool skip_scheme(const char **text, const char *scheme)
 	return true;
 }
 
+/* TLS, where the build has it. */
+static bool secure(parser *p)
+{
+	p->uri->secure = true;
+#ifdef RBI_WITH_TLS
+	return true;
+#else
+	p->status = RB_ERR_UNSUPPORTED;
+	p->problem = RBI_NO_TLS;
+	return false;
+#endif
+}
+
 /* The scheme, which says what the rest looks like. */
 static bool read_scheme(parser *p, const char **text, bool *tcp)
 {
-	p->uri->cluster = skip_scheme(text, "redis+cluster://");
-	*tcp = p->uri->cluster || skip_scheme(text, "redis://");
-	if (*tcp || skip_scheme(text, "unix://"))
+	*tcp = !skip_scheme(text, "unix://");
+	if (!*tcp)
 		return true;
-	if (!skip_scheme(text, "rediss://") &&
-	    !skip_scheme(text, "rediss+cluster://"))
-		return refuse(p, "the URI is neither redis:// nor unix:// nor "
-				 "redis+cluster://");
-	p->status = RB_ERR_UNSUPPORTED;
-	p->problem = "this build has no TLS";
-	return false;
+	p->uri->cluster = skip_scheme(text, "redis+cluster://");
+	if (p->uri->cluster || skip_scheme(text, "redis://"))
+		return true;
+	p->uri->cluster = skip_scheme(text, "rediss+cluster://");
+	if (p->uri->cluster || skip_scheme(text, "rediss://"))
+		return secure(p);
+	return refuse(p, "the URI is neither redis:// nor rediss:// nor "
+			 "unix:// nor redis+cluster://");
 }
 
 static bool read_all(parser *p, const char *text)

@@ -5,6 +5,8 @@
  *	unix://[[user]:password@]/path[?db=n]
  *	redis+cluster://[[user]:password@]host[:port][,host[:port]]...[/db]
  *
+ * rediss:// and rediss+cluster:// are the same with TLS.
+ *
  * Pure but for the memory of the copy. The parts are percent-decoded and end
  * with a NUL; a decoded NUL inside of one is refused.
  */
@@ -21,6 +23,13 @@
 /* The most nodes of a cluster that are named. One that answers is enough. */
 #define RBI_URI_SEEDS_MAX ((size_t)100)
 
+/* What a build without TLS says to those who ask for it. */
+#define RBI_NO_TLS                                                           \
+	"this build has no TLS: it takes hiredis 1.0 or later with its ssl " \
+	"library, and OpenSSL"
+
+struct rbi_tls;
+
 typedef struct rbi_seed {
 	const char *host;
 	unsigned port;
@@ -36,6 +45,8 @@ typedef struct rbi_uri {
 	unsigned port;
 	unsigned db;
 	bool cluster;
+	bool secure;		   /* TLS is asked for */
+	const struct rbi_tls *tls; /* how; its client sets it */
 	rbi_seed *seeds; /* the nodes to ask first; NULL: it is no cluster */
 	size_t nseeds;
 } rbi_uri;

@@ -266,7 +266,12 @@ enum {
 	/* For redis+cluster: reads are asked of replicas, which may lag behind
 	 * their primary, and of the primary where there is none that answers.
 	 * Writes and pipelines are not changed by it. */
-	RB_READ_REPLICAS = 1u << 6
+	RB_READ_REPLICAS = 1u << 6,
+	/* For rediss and rediss+cluster, in the defaults of a client: take
+	 * whatever certificate the server shows, for whatever name. Anyone in
+	 * between can read and change everything, the password too: for tests
+	 * only. */
+	RB_TLS_INSECURE = 1u << 7
 };
 
 /*
@@ -398,6 +403,25 @@ typedef struct rb_options {
 	 * sent the password. NULL: all are fine. */
 	rb_node_fn *allow_node;
 	void *allow_node_arg;
+
+	/* For rb_client_open() with rediss or rediss+cluster, and for nothing
+	 * else: a call does not look at these. They are used while the client
+	 * is opened, the files are read then, and nothing of them is borrowed
+	 * afterwards. All files are PEM. */
+
+	/* Whose certificates are trusted: a file of them, a folder of them
+	 * with OpenSSL's hashed names, or both. Both NULL: the system's. */
+	const char *tls_ca_file;
+	const char *tls_ca_dir;
+	/* For servers that ask for one: the client's certificate, with those
+	 * that it depends on behind it, and its key, without a passphrase.
+	 * Both or none: none. */
+	const char *tls_cert_file;
+	const char *tls_key_file;
+	/* The name or the address that certificates have to be for, and that
+	 * the server is told (SNI, names only). NULL: the host of the URI; in
+	 * a cluster, of each node as the cluster calls it. */
+	const char *tls_server_name;
 	/* Later releases add members here, and never reorder. */
 } rb_options;
 
@@ -450,11 +474,16 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  *	unix://[[user]:password@]/path[?db=n]
  *	redis+cluster://[[user]:password@]host[:port][,host[:port]...][/db]
  *
+ * rediss and rediss+cluster are the same over TLS 1.2 or later. The server's
+ * certificate has to be valid, trusted (options.tls_ca_file), and for the host
+ * that was asked for; before that is known nothing is sent, no password
+ * either.
+ *
  * Port 6379 and database 0 where none is given; IPv6 addresses in brackets;
  * user, password and path are percent-decoded. A password without a user
  * name may be written as ":password@".
  *
- * Checks and allocates only. The first call that needs the connection makes
+ * Checks and allocates only, and reads the files of options.tls_*. The first call that needs the connection makes
  * it, sends AUTH and SELECT, and checks their answers; so does a call that
  * loses it, and the first call after that. The password is wiped when the
  * client is freed, and stands in no error text.
@@ -464,9 +493,10 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  * command for each slot, and redirects are followed. docs/cluster.md says what
  * is promised there.
  *
- * RB_ERR_INVALID: out or uri is NULL, the URI is not usable (rb_uri_problem()
- * says why), or an option is bad. RB_ERR_UNSUPPORTED: a scheme known but not
- * built in (rediss, rediss+cluster). RB_ERR_NOMEM.
+ * RB_ERR_INVALID: out or uri is NULL, the URI is not usable, an option is bad,
+ * a file of options.tls_* cannot be used, or one of them is set for a URI
+ * without TLS; rb_open_problem() says which. RB_ERR_UNSUPPORTED: rediss or
+ * rediss+cluster with a build that has no TLS. RB_ERR_NOMEM.
  */
 RB_API RB_MUST_CHECK rb_status rb_client_open(rb_client **out, const char *uri,
 					      const rb_options *defaults);
@@ -476,6 +506,13 @@ RB_API RB_MUST_CHECK rb_status rb_client_open(rb_client **out, const char *uri,
  * text that repeats no part of it.
  */
 RB_API const char *rb_uri_problem(const char *uri);
+
+/*
+ * NULL when rb_client_open() would take this URI with these options, otherwise
+ * why not: a static text that names the option. Nothing is connected, but the
+ * files of options.tls_* are read.
+ */
+RB_API const char *rb_open_problem(const char *uri, const rb_options *defaults);
 
 /*
  * Connects now, unless connected; for a cluster, finds out its nodes. For a

@@ -312,6 +312,40 @@ static void test_bad_uris_are_refused_in_words(void **state)
 		check_refused(&cases[i], RB_ERR_INVALID);
 }
 
+#ifdef RBI_WITH_TLS
+
+static void test_the_schemes_of_tls_are_told_apart(void **state)
+{
+	static const struct {
+		const char *text;
+		bool secure;
+		bool cluster;
+	} cases[] = {
+		{ "redis://h", false, false },
+		{ "redis+cluster://h", false, true },
+		{ "rediss://h", true, false },
+		{ "REDISS://h", true, false },
+		{ "rediss+cluster://h", true, true },
+		{ "unix:///a", false, false },
+	};
+	const char *problem;
+	rbi_uri uri;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		assert_int_equal(rbi_uri_parse(&uri, cases[i].text,
+					       &rbi_alloc_default, &problem),
+				 RB_OK);
+		assert_int_equal(uri.secure, cases[i].secure);
+		assert_int_equal(uri.cluster, cases[i].cluster);
+		assert_int_equal(uri.nseeds, cases[i].cluster ? 1 : 0);
+		rbi_uri_fini(&uri, &rbi_alloc_default);
+	}
+}
+
+#else
+
 static void test_known_schemes_that_are_not_built_are_unsupported(void **state)
 {
 	static const bad_case cases[] = {
@@ -326,6 +360,22 @@ static void test_known_schemes_that_are_not_built_are_unsupported(void **state)
 	for (i = 0; i < N_OF(cases); i++)
 		check_refused(&cases[i], RB_ERR_UNSUPPORTED);
 }
+
+static void test_a_build_without_tls_says_what_to_install(void **state)
+{
+	const char *words = rb_uri_problem("rediss://h");
+	rb_client *client;
+
+	(void)state;
+	assert_non_null(strstr(words, "hiredis 1.0"));
+	assert_non_null(strstr(words, "OpenSSL"));
+	assert_string_equal(rb_open_problem("rediss://h", NULL), words);
+	assert_int_equal(rb_client_open(&client, "rediss://h", NULL),
+			 RB_ERR_UNSUPPORTED);
+	assert_null(client);
+}
+
+#endif
 
 static void test_schemes_that_only_begin_alike_are_not_known(void **state)
 {
@@ -393,8 +443,6 @@ static void test_the_public_check_agrees(void **state)
 	assert_null(rb_uri_problem("redis+cluster://a:1,b:2"));
 	assert_non_null(rb_uri_problem(NULL));
 	assert_non_null(rb_uri_problem("redis://h:0"));
-	assert_non_null(rb_uri_problem("rediss://h"));
-	assert_non_null(rb_uri_problem("rediss+cluster://h"));
 	assert_non_null(rb_uri_problem("redis+cluster://a,"));
 }
 
@@ -505,8 +553,13 @@ int main(void)
 		cmocka_unit_test(test_a_cluster_has_100_seeds_at_most),
 		cmocka_unit_test(test_unix_uris_are_taken_apart),
 		cmocka_unit_test(test_bad_uris_are_refused_in_words),
+#ifdef RBI_WITH_TLS
+		cmocka_unit_test(test_the_schemes_of_tls_are_told_apart),
+#else
 		cmocka_unit_test(
 			test_known_schemes_that_are_not_built_are_unsupported),
+		cmocka_unit_test(test_a_build_without_tls_says_what_to_install),
+#endif
 		cmocka_unit_test(
 			test_schemes_that_only_begin_alike_are_not_known),
 		cmocka_unit_test(test_a_socket_path_may_have_107_bytes),

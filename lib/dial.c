@@ -32,7 +32,6 @@ void rbi_dialer_begin(rbi_dialer *d, const rbi_uri *uri, const rb_allocator *a,
 	d->uri = uri;
 	d->allocator = a;
 	d->readonly = readonly;
-	d->transport.sys = &rbi_sys_default;
 	rbi_connect_begin(&d->connect, uri);
 }
 
@@ -40,6 +39,7 @@ struct redisContext *rbi_dialer_take(rbi_dialer *d)
 {
 	redisContext *ctx = d->ctx;
 
+	rbi_transport_give(&d->transport);
 	d->ctx = NULL;
 	return ctx;
 }
@@ -69,14 +69,23 @@ static rbi_dialer_state failed(rbi_dialer *d, rb_status status,
 
 /* -------------------------------------------------------------- connect -- */
 
+/* Nobody has said anything to the server yet. */
+static void begin_talk(rbi_dialer *d)
+{
+	rbi_transport_begin(&d->transport, d->ctx, &rbi_sys_default);
+	d->stage = RBI_DIALER_AUTH;
+}
+
 static rbi_dialer_state make_context(rbi_dialer *d)
 {
 	d->ctx = redisConnectFd(d->connect.fd);
 	if (d->ctx == NULL)
 		return failed(d, RB_ERR_NOMEM, "out of memory");
-	d->transport.ctx = d->ctx;
-	d->transport.fd = rbi_connect_take(&d->connect);
-	d->stage = d->uri->secure ? RBI_DIALER_TLS : RBI_DIALER_AUTH;
+	(void)rbi_connect_take(&d->connect);
+	if (d->uri->secure)
+		d->stage = RBI_DIALER_TLS;
+	else
+		begin_talk(d);
 	return RBI_DIALER_DONE;
 }
 
@@ -108,7 +117,7 @@ static rbi_dialer_state secure(rbi_dialer *d)
 		return failed(d,
 			      d->tls.no_memory ? RB_ERR_NOMEM : RB_ERR_CONNECT,
 			      d->tls.problem);
-	d->stage = RBI_DIALER_AUTH;
+	begin_talk(d);
 	return RBI_DIALER_DONE;
 }
 
@@ -299,11 +308,14 @@ uint64_t rbi_dialer_wants(const rbi_dialer *d, struct pollfd *fd)
 		fd->fd = rbi_connect_wants(&d->connect, &wait_us);
 		fd->events = POLLOUT;
 	} else if (d->stage == RBI_DIALER_TLS) {
-		fd->fd = d->transport.fd;
+		fd->fd = d->ctx->fd;
 		fd->events = d->tls.write ? POLLOUT : POLLIN;
 	} else {
 		fd->fd = d->transport.fd;
 		fd->events = rbi_ask_events(&d->ask);
+		wait_us = rbi_transport_more(&d->transport) ?
+				  0 :
+				  rbi_transport_patience(&d->transport);
 	}
 	return wait_us;
 }

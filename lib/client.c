@@ -2,7 +2,7 @@
 
 #include "alloc.h"
 #include "dial.h"
-#include "tls.h"
+#include "secure.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -101,14 +101,15 @@ static rb_status secure(rb_client *client, const rb_options *o,
 	rb_status status = RB_OK;
 
 	*problem = rbi_options_read(&read, o);
-	if (*problem == NULL && !client->uri.secure && rbi_tls_is_asked(&read))
+	if (*problem == NULL && !client->uri.secure &&
+	    rbi_secure_is_asked(&read))
 		*problem = "options of TLS are set, but the URI is neither "
 			   "rediss:// nor rediss+cluster://";
 	if (*problem != NULL)
 		return RB_ERR_INVALID;
 	if (client->uri.secure)
-		status = rbi_tls_new(&client->tls, &read, client->allocator,
-				     problem);
+		status = rbi_secure_new(&client->tls, &read, client->allocator,
+					problem);
 	client->uri.tls = client->tls;
 	return status;
 }
@@ -182,7 +183,7 @@ void rb_client_free(rb_client *client)
 	rbi_lane_fini(&client->lane);
 	rbi_wake_fini(&client->wake);
 	rbi_uri_fini(&client->uri, client->allocator);
-	rbi_tls_free(client->tls, client->allocator);
+	rbi_secure_free(client->tls, client->allocator);
 	rbi_free(client->allocator, client);
 }
 

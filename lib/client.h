@@ -29,7 +29,7 @@ struct rb_client {
 	struct redisContext *ctx; /* NULL: not connected */
 	bool own;		  /* ctx is ours, made from uri */
 	rbi_uri uri;
-	struct rbi_tls *tls; /* NULL: without */
+	struct rbi_secure *tls; /* NULL: without */
 	rbi_lane lane;
 	rbi_learned learned[RBI_SHAPES]; /* of the answers of each shape */
 	rbi_limits limits;

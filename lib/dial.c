@@ -106,14 +106,14 @@ static rbi_dialer_state connect_on(rbi_dialer *d)
 
 static rbi_dialer_state secure(rbi_dialer *d)
 {
-	rbi_tls_state state = d->tls.ctx == NULL ?
-				      rbi_tls_begin(&d->tls, d->uri->tls,
-						    d->ctx, d->uri->host) :
-				      rbi_tls_step(&d->tls);
+	rbi_secure_state state =
+		d->tls.ctx == NULL ? rbi_secure_begin(&d->tls, d->uri->tls,
+						      d->ctx, d->uri->host) :
+				     rbi_secure_step(&d->tls);
 
-	if (state == RBI_TLS_WAITING)
+	if (state == RBI_SECURE_WAITING)
 		return RBI_DIALER_WAITING;
-	if (state == RBI_TLS_FAILED)
+	if (state == RBI_SECURE_FAILED)
 		return failed(d,
 			      d->tls.no_memory ? RB_ERR_NOMEM : RB_ERR_CONNECT,
 			      d->tls.problem);

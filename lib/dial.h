@@ -19,7 +19,7 @@
 #include "ask.h"
 #include "clock.h"
 #include "connect.h"
-#include "tls.h"
+#include "secure.h"
 #include "transport.h"
 #include "uri.h"
 #include "wake.h"
@@ -60,7 +60,7 @@ typedef struct rbi_dialer {
 	rbi_connect connect;
 	rbi_transport transport; /* of ctx, for the handshake */
 	struct redisContext *ctx;
-	rbi_tls_handshake tls;
+	rbi_secure_handshake tls;
 	rbi_ask ask;
 } rbi_dialer;
 

@@ -28,7 +28,7 @@
 	"this build has no TLS: it takes hiredis 1.0 or later with its ssl " \
 	"library, and OpenSSL"
 
-struct rbi_tls;
+struct rbi_secure;
 
 typedef struct rbi_seed {
 	const char *host;
@@ -45,8 +45,8 @@ typedef struct rbi_uri {
 	unsigned port;
 	unsigned db;
 	bool cluster;
-	bool secure;		   /* TLS is asked for */
-	const struct rbi_tls *tls; /* how; its client sets it */
+	bool secure;		      /* TLS is asked for */
+	const struct rbi_secure *tls; /* how; its client sets it */
 	rbi_seed *seeds; /* the nodes to ask first; NULL: it is no cluster */
 	size_t nseeds;
 } rbi_uri;

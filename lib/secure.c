@@ -1,10 +1,10 @@
-#include "tls.h"
+#include "secure.h"
 
 #include "alloc.h"
 
 #include <string.h>
 
-bool rbi_tls_is_asked(const rb_options *o)
+bool rbi_secure_is_asked(const rb_options *o)
 {
 	return o->tls_ca_file != NULL || o->tls_ca_dir != NULL ||
 	       o->tls_cert_file != NULL || o->tls_key_file != NULL ||
@@ -26,7 +26,7 @@ bool rbi_tls_is_asked(const rb_options *o)
 /* A name in the DNS is shorter. */
 #define NAME_MAX_LENGTH 255
 
-struct rbi_tls {
+struct rbi_secure {
 	SSL_CTX *ssl;
 	bool insecure;
 	char name[NAME_MAX_LENGTH + 1]; /* "": that of each node */
@@ -78,7 +78,7 @@ static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 	return -1;
 }
 
-static const char *configure(rbi_tls *tls, const rb_options *o)
+static const char *configure(rbi_secure *tls, const rb_options *o)
 {
 	const char *problem;
 
@@ -100,10 +100,10 @@ static const char *configure(rbi_tls *tls, const rb_options *o)
 	return problem != NULL ? problem : identify(tls->ssl, o);
 }
 
-rb_status rbi_tls_new(rbi_tls **out, const rb_options *o, const rb_allocator *a,
-		      const char **problem)
+rb_status rbi_secure_new(rbi_secure **out, const rb_options *o,
+			 const rb_allocator *a, const char **problem)
 {
-	rbi_tls *tls = rbi_alloc_zero(a, sizeof(*tls));
+	rbi_secure *tls = rbi_alloc_zero(a, sizeof(*tls));
 
 	*out = NULL;
 	*problem = "out of memory";
@@ -122,11 +122,11 @@ rb_status rbi_tls_new(rbi_tls **out, const rb_options *o, const rb_allocator *a,
 		rbi_free(a, tls);
 		return RB_ERR_NOMEM;
 	}
-	rbi_tls_free(tls, a);
+	rbi_secure_free(tls, a);
 	return RB_ERR_INVALID;
 }
 
-void rbi_tls_free(rbi_tls *tls, const rb_allocator *a)
+void rbi_secure_free(rbi_secure *tls, const rb_allocator *a)
 {
 	if (tls == NULL)
 		return;
@@ -203,7 +203,7 @@ static bool is_plain_text(unsigned long error)
 
 /* The words for what ended the handshake; how is what SSL_get_error() said,
  * and error the errno. */
-static void explain(rbi_tls_handshake *h, const SSL *ssl, int how, int error)
+static void explain(rbi_secure_handshake *h, const SSL *ssl, int how, int error)
 {
 	long verified = SSL_get_verify_result(ssl);
 	unsigned long first = ERR_peek_error();
@@ -221,15 +221,15 @@ static void explain(rbi_tls_handshake *h, const SSL *ssl, int how, int error)
 	rbi_print(h->problem, sizeof(h->problem), "TLS failed: %s", words);
 }
 
-static rbi_tls_state out_of_memory(rbi_tls_handshake *h)
+static rbi_secure_state out_of_memory(rbi_secure_handshake *h)
 {
 	ERR_clear_error();
 	h->no_memory = true;
 	rbi_print(h->problem, sizeof(h->problem), "out of memory");
-	return RBI_TLS_FAILED;
+	return RBI_SECURE_FAILED;
 }
 
-static rbi_tls_state shake(rbi_tls_handshake *h)
+static rbi_secure_state shake(rbi_secure_handshake *h)
 {
 	int answer;
 	int how;
@@ -243,17 +243,17 @@ static rbi_tls_state shake(rbi_tls_handshake *h)
 	h->write = how == SSL_ERROR_WANT_WRITE;
 	if (answer == 1) {
 		h->ctx->flags |= REDIS_BLOCK;
-		return RBI_TLS_DONE;
+		return RBI_SECURE_DONE;
 	}
 	if (how == SSL_ERROR_WANT_READ || how == SSL_ERROR_WANT_WRITE)
-		return RBI_TLS_WAITING;
+		return RBI_SECURE_WAITING;
 	explain(h, h->ssl, how, error);
 	ERR_clear_error();
-	return RBI_TLS_FAILED;
+	return RBI_SECURE_FAILED;
 }
 
 /* Makes the first move; hiredis does not take the SSL if that fails. */
-static bool hand_over(rbi_tls_handshake *h, SSL *ssl)
+static bool hand_over(rbi_secure_handshake *h, SSL *ssl)
 {
 	h->ctx->flags &= ~REDIS_BLOCK;
 	ERR_clear_error();
@@ -268,9 +268,9 @@ static bool hand_over(rbi_tls_handshake *h, SSL *ssl)
 	return false;
 }
 
-rbi_tls_state rbi_tls_step(rbi_tls_handshake *h)
+rbi_secure_state rbi_secure_step(rbi_secure_handshake *h)
 {
-	rbi_tls_state state;
+	rbi_secure_state state;
 	hush quiet;
 
 	hush_begin(&quiet);
@@ -279,8 +279,9 @@ rbi_tls_state rbi_tls_step(rbi_tls_handshake *h)
 	return state;
 }
 
-rbi_tls_state rbi_tls_begin(rbi_tls_handshake *h, const rbi_tls *tls,
-			    redisContext *ctx, const char *host)
+rbi_secure_state rbi_secure_begin(rbi_secure_handshake *h,
+				  const rbi_secure *tls, redisContext *ctx,
+				  const char *host)
 {
 	SSL *ssl = SSL_new(tls->ssl);
 	hush quiet;
@@ -297,13 +298,13 @@ rbi_tls_state rbi_tls_begin(rbi_tls_handshake *h, const rbi_tls *tls,
 	hush_begin(&quiet);
 	begun = hand_over(h, ssl);
 	hush_end(&quiet);
-	return begun ? rbi_tls_step(h) : RBI_TLS_FAILED;
+	return begun ? rbi_secure_step(h) : RBI_SECURE_FAILED;
 }
 
 #else
 
-rb_status rbi_tls_new(rbi_tls **out, const rb_options *o, const rb_allocator *a,
-		      const char **problem)
+rb_status rbi_secure_new(rbi_secure **out, const rb_options *o,
+			 const rb_allocator *a, const char **problem)
 {
 	(void)o;
 	(void)a;
@@ -312,27 +313,28 @@ rb_status rbi_tls_new(rbi_tls **out, const rb_options *o, const rb_allocator *a,
 	return RB_ERR_UNSUPPORTED;
 }
 
-void rbi_tls_free(rbi_tls *tls, const rb_allocator *a)
+void rbi_secure_free(rbi_secure *tls, const rb_allocator *a)
 {
 	(void)tls;
 	(void)a;
 }
 
-rbi_tls_state rbi_tls_begin(rbi_tls_handshake *h, const rbi_tls *tls,
-			    struct redisContext *ctx, const char *host)
+rbi_secure_state rbi_secure_begin(rbi_secure_handshake *h,
+				  const rbi_secure *tls,
+				  struct redisContext *ctx, const char *host)
 {
 	(void)tls;
 	(void)ctx;
 	(void)host;
 	memset(h, 0, sizeof(*h));
 	rbi_print(h->problem, sizeof(h->problem), "%s", RBI_NO_TLS);
-	return RBI_TLS_FAILED;
+	return RBI_SECURE_FAILED;
 }
 
-rbi_tls_state rbi_tls_step(rbi_tls_handshake *h)
+rbi_secure_state rbi_secure_step(rbi_secure_handshake *h)
 {
 	(void)h;
-	return RBI_TLS_FAILED;
+	return RBI_SECURE_FAILED;
 }
 
 #endif

@@ -36,7 +36,7 @@ static const args_option options[] = {
 	  "the password is the first line of FILE" },
 	{ 'a', "pass", "PASSWORD",
 	  "not safe, others may see it; better $REDISCLI_AUTH" },
-	{ KEY_TLS, "tls", NULL, "TLS, which this build does not have" },
+	{ KEY_TLS, "tls", NULL, "TLS, as with rediss://" },
 	{ KEY_CACERT, "cacert", "FILE", "whom to trust, for TLS" },
 	{ KEY_CERT, "cert", "FILE", "the client's certificate, for TLS" },
 	{ KEY_KEY, "key", "FILE", "the key of --cert" },
@@ -54,6 +54,10 @@ struct connection {
 	const char *socket;
 	const char *user;
 	const char *pass_file;
+	const char *cacert;
+	const char *cert;
+	const char *key;
+	const char *sni;
 	/* The option that asked for it, NULL: none. */
 	const char *tls;
 	unsigned port; /* 0: not given */
@@ -129,8 +133,16 @@ static exits take_password(connection *c, const char *value)
 
 /* An option of TLS without --tls means it as well: nobody who gives one wants
  * to go on in clear text. */
-static exits take_tls(connection *c, int key)
+static exits take_tls(connection *c, int key, const char *value)
 {
+	if (key == KEY_CACERT)
+		c->cacert = value;
+	else if (key == KEY_CERT)
+		c->cert = value;
+	else if (key == KEY_KEY)
+		c->key = value;
+	else if (key == KEY_SNI)
+		c->sni = value;
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		if (options[i].key == key)
 			c->tls = options[i].name;
@@ -139,14 +151,14 @@ static exits take_tls(connection *c, int key)
 	return EXITS_FINE;
 }
 
-static exits take_flag(connection *c, int key)
+static exits take_flag(connection *c, int key, const char *value)
 {
 	if (key == 'c')
 		c->cluster = true;
 	else if (key == KEY_ASKPASS)
 		c->askpass = true;
 	else
-		return take_tls(c, key);
+		return take_tls(c, key, value);
 	return EXITS_FINE;
 }
 
@@ -177,7 +189,7 @@ static exits take(void *to, int key, const char *value)
 		text = &c->pass_file;
 		break;
 	default:
-		return take_flag(c, key);
+		return take_flag(c, key, value);
 	}
 	*text = value;
 	return EXITS_FINE;
@@ -228,7 +240,7 @@ static exits check_place(connection *c, const char *from)
 		say("out of memory");
 		return EXITS_LOCAL;
 	}
-	problem = c->place.tls ? NULL : rb_uri_problem(uri);
+	problem = rb_uri_problem(uri);
 	password_free(uri);
 	return problem == NULL ? EXITS_FINE :
 				 say_usage("%s: %s", from, problem);
@@ -236,13 +248,28 @@ static exits check_place(connection *c, const char *from)
 
 static exits refuse_tls(const connection *c, const char *from)
 {
-	if (c->insecure)
-		say("WARNING: --insecure takes any certificate: whoever is in "
-		    "between can read and change everything, passwords too");
 	say("%s%s asks for TLS, which this build does not have: give it a "
 	    "tunnel (stunnel, ssh -L) that speaks TLS, and connect to that",
 	    c->tls != NULL ? "--" : "", c->tls != NULL ? c->tls : from);
 	return EXITS_USAGE;
+}
+
+static exits make_tls(connection *c, const char *from)
+{
+	if (c->tls == NULL && !c->place.tls)
+		return EXITS_FINE;
+	if (c->insecure)
+		say("WARNING: --insecure takes any certificate: whoever is in "
+		    "between can read and change everything, passwords too");
+	if (rb_uri_problem("rediss://h") != NULL)
+		return refuse_tls(c, from);
+	if (c->place.kind == PLACE_SOCKET)
+		return say_usage("%s%s asks for TLS, which needs a host and a "
+				 "port",
+				 c->tls != NULL ? "--" : "",
+				 c->tls != NULL ? c->tls : from);
+	c->place.tls = true;
+	return EXITS_FINE;
 }
 
 static exits make_cluster(connection *c)
@@ -308,9 +335,9 @@ static exits settle(connection *c)
 	problem = find_place(c, &c->place, &from);
 	if (problem != NULL)
 		return say_usage("%s: %s", from, problem);
-	if (c->tls != NULL || c->place.tls)
-		return refuse_tls(c, from);
-	status = make_cluster(c);
+	status = make_tls(c, from);
+	if (status == EXITS_FINE)
+		status = make_cluster(c);
 	if (status == EXITS_FINE)
 		status = read_password(c);
 	if (status == EXITS_FINE)
@@ -323,27 +350,43 @@ static exits settle(connection *c)
 
 /* -------------------------------------------------------------- clients -- */
 
-static exits refuse_client(rb_status status)
+static exits refuse_client(rb_status status, const char *problem)
 {
-	if (status == RB_ERR_INVALID)
-		return say_usage("an option is not one that the library takes");
+	if (status == RB_ERR_INVALID && problem != NULL)
+		return say_usage("%s", problem);
 	say("%s",
 	    status == RB_ERR_NOMEM ? "out of memory" : rb_status_text(status));
 	return EXITS_LOCAL;
 }
 
-static exits make_client(const place *p, const rb_options *o, rb_client **out)
+static void set_tls(const connection *c, rb_options *o)
 {
+	o->tls_ca_file = c->cacert;
+	o->tls_cert_file = c->cert;
+	o->tls_key_file = c->key;
+	o->tls_server_name = c->sni;
+	if (c->insecure)
+		o->flags |= RB_TLS_INSECURE;
+}
+
+static exits make_client(const connection *c, const place *p,
+			 const rb_options *o, rb_client **out)
+{
+	const char *problem = NULL;
 	rb_status status = RB_ERR_NOMEM;
 	char *uri = place_uri(p);
 	rb_options plain = *o;
 
 	*out = NULL;
 	plain.flags &= ~(uint32_t)RB_TRANSACTION;
+	if (p->tls)
+		set_tls(c, &plain);
 	if (uri != NULL)
 		status = rb_client_open(out, uri, &plain);
+	if (status == RB_ERR_INVALID)
+		problem = rb_open_problem(uri, &plain);
 	password_free(uri);
-	return status == RB_OK ? EXITS_FINE : refuse_client(status);
+	return status == RB_OK ? EXITS_FINE : refuse_client(status, problem);
 }
 
 enum { ASKING_MS = 5000 };
@@ -406,7 +449,7 @@ exits connection_open(connection *c, const rb_options *o, rb_client **out)
 
 	*out = NULL;
 	if (status == EXITS_FINE)
-		status = make_client(&c->place, o, out);
+		status = make_client(c, &c->place, o, out);
 	if (status != EXITS_FINE)
 		return status;
 	signals_watch(*out);
@@ -426,7 +469,7 @@ exits connection_open_node(const connection *c, const char *host, unsigned port,
 		return EXITS_LOCAL;
 	}
 	p = host != NULL ? &node : &c->place;
-	status = make_client(p, o, out);
+	status = make_client(c, p, o, out);
 	if (status == EXITS_FINE) {
 		signals_watch_also(*out);
 		status = connect_client(p, o, out);

@@ -293,6 +293,7 @@ make_pc = sed -e 's|@version@|$(version)|' -e 's|@prefix@|$(prefix)|' \
 	-e 's|@libdir@|$(call below,$(libdir))|' \
 	-e 's|@includedir@|$(call below,$(includedir))|' \
 	-e 's|@hiredis@|$(addprefix -I,$(call add_dirs,$(hiredis_dirs)))|' \
+	-e 's|@tls@|$(if $(filter yes,$(have_tls)),hiredis_ssl openssl)|' \
 	redisbatch.pc.in
 
 build/redisbatch.pc: redisbatch.pc.in $(header) FORCE

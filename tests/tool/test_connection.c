@@ -284,6 +284,43 @@ static void test_what_cannot_be_a_place_is_wrong_usage(void **state)
 		want_said(NULL, cases[i].args, 2, cases[i].words);
 }
 
+#ifdef RBI_WITH_TLS
+
+static void test_what_tls_cannot_do_is_told(void **state)
+{
+	static const struct {
+		const char *const args[4];
+		const char *words;
+	} cases[] = {
+		{ { "exists", "--tls", "--socket=/s" }, "host and a port" },
+		{ { "exists", "--cacert=/nowhere/ca" }, "tls_ca_file" },
+		{ { "exists", "--cert=/nowhere/c" }, "tls_cert_file" },
+		{ { "exists", "--key=/nowhere/k" }, "tls_key_file" },
+		{ { "exists", "--cacert=/nowhere/ca", "-uredis://h" },
+		  "tls_ca_file" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		want_said(NULL, cases[i].args, 2, cases[i].words);
+}
+
+static void test_what_does_not_speak_tls_is_no_server(void **state)
+{
+	rbt_spawned s;
+
+	(void)state;
+	want_said(NULL, ARGS("zero", "--tls", "-h127.0.0.1", "-p1"), 3,
+		  "cannot connect: 127.0.0.1:1");
+	rbt_bystander_run(NULL, &s,
+			  ARGS("--insecure", "-h127.0.0.1", "-p1", "zero"));
+	assert_int_equal(s.status, 3);
+	assert_non_null(strstr(s.err, "WARNING: --insecure"));
+	rbt_spawned_free(&s);
+}
+
+#else
+
 static void test_tls_is_refused_and_not_done_without(void **state)
 {
 	static const char *const options[] = {
@@ -303,6 +340,8 @@ static void test_tls_is_refused_and_not_done_without(void **state)
 	assert_non_null(strstr(s.err, "WARNING: --insecure"));
 	rbt_spawned_free(&s);
 }
+
+#endif
 
 static void test_a_failed_connection_names_the_place(void **state)
 {
@@ -407,7 +446,12 @@ int main(void)
 		CASE(test_a_password_file_that_is_no_good_is_said),
 		CASE(test_the_longest_password_is_not_cut),
 		CASE(test_what_cannot_be_a_place_is_wrong_usage),
+#ifdef RBI_WITH_TLS
+		CASE(test_what_tls_cannot_do_is_told),
+		CASE(test_what_does_not_speak_tls_is_no_server),
+#else
 		CASE(test_tls_is_refused_and_not_done_without),
+#endif
 		CASE(test_a_failed_connection_names_the_place),
 		CASE(test_a_server_that_says_nothing_is_given_up),
 		CASE(test_a_database_that_is_not_there_is_said),

@@ -1,13 +1,16 @@
 # A server of one's own for the scripts that source this file; sh.
 #
-#	start_server FOLDER NAME   on the unix socket FOLDER/server.sock
+#	start_server FOLDER NAME   on the unix socket FOLDER/server.sock;
+#	                           $RB_TEST_SERVER, as in tests/support/server.h
 #	stop_server                waits for its end; fine if there is none
 
 server=
 
 start_server() {
-	program=$(command -v redis-server || command -v valkey-server) || {
-		echo "$2: no redis-server and no valkey-server" >&2
+	program=$(command -v "${RB_TEST_SERVER:-redis-server}" ||
+		command -v "${RB_TEST_SERVER:-valkey-server}") || {
+		echo "$2: there is no ${RB_TEST_SERVER:-redis-server or" \
+			"valkey-server}" >&2
 		exit 1
 	}
 	"$program" --port 0 --unixsocket "$1/server.sock" --save "" \

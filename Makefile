@@ -244,7 +244,7 @@ all: $(shared_lib) build/redisbatch.pc
 endif
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.* ## / { printf "  %-14s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.* ## / { printf "  %-14s %s\n", $$1, $$2 }' \
 		$(MAKEFILE_LIST)
 	@echo '  deps           install what building and testing need'
 	@echo 'Variables: VARIANT=$(VARIANT) (or asan, tsan, coverage), V=1, CC,'

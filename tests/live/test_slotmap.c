@@ -172,6 +172,12 @@ static void test_a_name_that_is_not_known_stands_for_the_ip(void **state)
 	want_host(l, "asked");
 	/* It says "?" now, and its ip among what else there is to say. */
 	assert_true(configure(l, "CONFIG SET cluster-announce-ip 127.0.0.9"));
+	/* Valkey 8.0 goes on with the answer that it gave until something else
+	 * than an address is new. */
+	assert_true(configure(l, "CONFIG SET cluster-preferred-endpoint-type "
+				 "ip"));
+	assert_true(configure(l, "CONFIG SET cluster-preferred-endpoint-type "
+				 "hostname"));
 	want_host(l, "127.0.0.9");
 }
 

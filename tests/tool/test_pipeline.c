@@ -144,8 +144,10 @@ static void test_passwords_are_in_no_message(void **state)
 	rbt_live *live = rbt_live_use(state);
 	rbt_spawned s;
 
+	/* A protocol that there is not: a HELLO with a wrong password is one
+	 * that Valkey 8.0 may leave without an answer. */
 	rbt_tool_want(live, &s,
-		      BYTES("AUTH somebody secret\nHELLO 2 AUTH x secret\n"),
+		      BYTES("AUTH somebody secret\nHELLO 9 AUTH x secret\n"),
 		      ARGS("pipeline"), 1);
 	want_words(s.err, "AUTH (hidden)");
 	want_no_words(s.err, "secret");

@@ -483,10 +483,10 @@ RB_API RB_MUST_CHECK rb_status rb_client_wrap(rb_client **out,
  * user, password and path are percent-decoded. A password without a user
  * name may be written as ":password@".
  *
- * Checks and allocates only, and reads the files of options.tls_*. The first call that needs the connection makes
- * it, sends AUTH and SELECT, and checks their answers; so does a call that
- * loses it, and the first call after that. The password is wiped when the
- * client is freed, and stands in no error text.
+ * Checks and allocates only, and reads the files of options.tls_*. The first
+ * call that needs the connection makes it, sends AUTH and SELECT, and checks
+ * their answers; so does a call that loses it, and the first call after that.
+ * The password is wiped when the client is freed, and stands in no error text.
  *
  * The hosts of a cluster are those who are asked for its nodes, in turn. Every
  * verb works on a cluster: keys go to the nodes that serve their slots, a

@@ -93,6 +93,11 @@ ifeq ($(filter system unpacked,$(HIREDIS)),)
 $(error HIREDIS is $(HIREDIS), not system or unpacked)
 endif
 
+# Without it pkg-config would answer with the system's.
+ifeq ($(HIREDIS)$(wildcard build/hiredis/unpacked),unpacked)
+$(error HIREDIS is unpacked, but nothing is: make get-hiredis)
+endif
+
 out := build/$(VARIANT)$(if $(filter unpacked,$(HIREDIS)),-unpacked)
 # The default is what gets installed, and stands directly in build/.
 installed := $(filter build/release,$(out))

@@ -22,6 +22,12 @@ static inline uint64_t rbi_clock_now(const rbi_clock *clock)
 	return clock->now_us(clock->arg);
 }
 
+/* The first of two times, or the shorter of two whiles. */
+static inline uint64_t rbi_clock_earlier(uint64_t a_us, uint64_t b_us)
+{
+	return a_us < b_us ? a_us : b_us;
+}
+
 /* ms milliseconds after now; 0 ms is never. */
 uint64_t rbi_clock_after(uint64_t now_us, uint32_t ms);
 

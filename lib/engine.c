@@ -380,24 +380,22 @@ bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 	return e->over;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 rbi_wants rbi_engine_wants(const rbi_engine *e)
 {
 	rbi_wants wants = {
 		.write = (e->lane->out.pending > 0 ||
 			  rbi_transport_unsent(e->transport)) &&
 			 !e->unwritable,
-		.until_us = earlier(e->deadline_us, e->words_until_us),
+		.until_us =
+			rbi_clock_earlier(e->deadline_us, e->words_until_us),
 	};
 
 	if (e->down)
-		wants.until_us = earlier(wants.until_us, e->resume_us);
+		wants.until_us =
+			rbi_clock_earlier(wants.until_us, e->resume_us);
 	else if (may_send(e) && has_room(e))
-		wants.until_us = earlier(wants.until_us, next_time(e));
+		wants.until_us =
+			rbi_clock_earlier(wants.until_us, next_time(e));
 	return wants;
 }
 
@@ -427,7 +425,7 @@ static void wait_usefully(rbi_engine *e, const rbi_clock *clock)
 static void revive(rbi_engine *e, const rbi_clock *clock)
 {
 	uint64_t now = rbi_clock_now(clock);
-	uint64_t until = earlier(e->resume_us, e->deadline_us);
+	uint64_t until = rbi_clock_earlier(e->resume_us, e->deadline_us);
 	char why[256] = "";
 	rb_status status;
 

@@ -221,11 +221,6 @@ static void finish(rbi_fleet *f)
 
 /* ------------------------------------------------------------------- run -- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Room for what is polled: the legs, the scout, and the wake. */
 static struct pollfd *poll_room(rbi_fleet *f, struct pollfd *own, size_t n)
 {
@@ -255,19 +250,21 @@ static bool warm_legs(const rbi_fleet *f)
 static uint64_t wait_until(const rbi_fleet *f, const rbi_scout *s,
 			   struct pollfd *fds)
 {
-	uint64_t until = earlier(f->deadline_us, rbi_yard_until(f));
+	uint64_t until = rbi_clock_earlier(f->deadline_us, rbi_yard_until(f));
 	size_t i;
 
 	for (i = 0; i < f->nlegs; i++) {
 		const rbi_leg *leg = f->legs[i];
 
-		until = earlier(until, rbi_leg_wants(leg, &fds[i]));
+		until = rbi_clock_earlier(until, rbi_leg_wants(leg, &fds[i]));
 		if (leg->down_us != 0 && rbi_leg_has_work(leg))
-			until = earlier(until, leg->down_us + f->budget_us);
+			until = rbi_clock_earlier(until,
+						  leg->down_us + f->budget_us);
 	}
-	until = earlier(until, rbi_scout_wants(s, &fds[i], f->now_us));
+	until = rbi_clock_earlier(until,
+				  rbi_scout_wants(s, &fds[i], f->now_us));
 	if (f->wants_map && s->state != RBI_SCOUT_ASKING)
-		until = earlier(until, rbi_scout_next(s));
+		until = rbi_clock_earlier(until, rbi_scout_next(s));
 	return until;
 }
 

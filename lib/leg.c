@@ -439,10 +439,9 @@ static uint64_t work_until(const rbi_leg *leg, const rbi_wants *wants)
 {
 	uint64_t patience = rbi_transport_patience(&leg->transport);
 
-	if (leg->engine.down || patience == RBI_NEVER ||
-	    wants->until_us < leg->worked_us + patience)
+	if (leg->engine.down || patience == RBI_NEVER)
 		return wants->until_us;
-	return leg->worked_us + patience;
+	return rbi_clock_earlier(wants->until_us, leg->worked_us + patience);
 }
 
 void rbi_leg_step(rbi_leg *leg)
@@ -474,11 +473,6 @@ void rbi_leg_step(rbi_leg *leg)
 		work(leg);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint64_t rbi_leg_wants(const rbi_leg *leg, struct pollfd *fd)
 {
 	uint64_t wait_us;
@@ -494,8 +488,8 @@ uint64_t rbi_leg_wants(const rbi_leg *leg, struct pollfd *fd)
 		wait_us = rbi_dialer_wants(&leg->dialer, fd);
 		if (wait_us == RBI_NEVER)
 			return leg->dial_until_us;
-		return earlier(leg->dial_until_us,
-			       leg->fleet->now_us + wait_us);
+		return rbi_clock_earlier(leg->dial_until_us,
+					 leg->fleet->now_us + wait_us);
 	case RBI_LEG_RESTING:
 		return leg->resume_us;
 	case RBI_LEG_UP:
@@ -511,7 +505,7 @@ uint64_t rbi_leg_wants(const rbi_leg *leg, struct pollfd *fd)
 		wants.until_us = work_until(leg, &wants);
 	}
 	if (leg->lane->count > 0 && !is_silent(leg) && !leg->fleet->pool->fixed)
-		wants.until_us =
-			earlier(wants.until_us, leg->heard_us + SILENCE_US);
+		wants.until_us = rbi_clock_earlier(wants.until_us,
+						   leg->heard_us + SILENCE_US);
 	return leg->ready ? 0 : wants.until_us;
 }

@@ -1,5 +1,7 @@
 #include "transport.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <hiredis/hiredis.h>
 #include <string.h>
@@ -240,20 +242,15 @@ bool rbi_transport_more(const rbi_transport *t)
 
 uint64_t rbi_transport_patience(const rbi_transport *t)
 {
-	return IS_LAYERED(t) ? RBI_LAYERED_WAIT_US : UINT64_MAX;
+	return IS_LAYERED(t) ? RBI_LAYERED_WAIT_US : RBI_NEVER;
 }
 
 /* Rounded up, so that a wait for a deadline does not end before it. */
 static int milliseconds(uint64_t us)
 {
-	if (us == UINT64_MAX)
+	if (us == RBI_NEVER)
 		return -1;
 	return us > 3600000000u ? 3600000 : (int)((us + 999) / 1000);
-}
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
@@ -265,7 +262,8 @@ bool rbi_transport_wait(const rbi_transport *t, bool write, uint64_t wait_us)
 	bool more = rbi_transport_more(t);
 	bool ready;
 
-	wait_us = more ? 0 : sooner(wait_us, rbi_transport_patience(t));
+	wait_us = more ? 0 :
+			 rbi_clock_earlier(wait_us, rbi_transport_patience(t));
 	ready = t->sys->poll(fds, t->wake == NULL ? 1 : 2,
 			     milliseconds(wait_us)) > 0;
 	if (ready && fds[1].revents != 0)

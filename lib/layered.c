@@ -1,13 +1,11 @@
 /*
- * SIGPIPE: a layer writes as it likes, and TLS writes even when it is asked to
- * read. So the signal is blocked for this thread around each turn, and one that
- * the turn has raised is taken away; one that was pending before is not ours.
- *
  * How a layer tells of an end: hiredis's TLS calls it REDIS_ERR_EOF if the peer
  * took its leave. One that did not is an error with the words of an errno that
  * has no cause, which is told by a look at the socket.
  */
 #include "layered.h"
+
+#include "sigpipe.h"
 
 #include <hiredis/hiredis.h>
 
@@ -15,64 +13,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-
-/* --------------------------------------------------------------- SIGPIPE -- */
-
-typedef struct guard {
-	sigset_t before;
-	bool pending;
-} guard;
-
-static bool is_pending(void)
-{
-	sigset_t set;
-
-	return sigpending(&set) == 0 && sigismember(&set, SIGPIPE) == 1;
-}
-
-static void guard_begin(guard *g)
-{
-	sigset_t pipe_only;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	g->pending = is_pending();
-	(void)pthread_sigmask(SIG_BLOCK, &pipe_only, &g->before);
-}
-
-static void drain(void)
-{
-	sigset_t pipe_only;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-#ifdef __APPLE__
-	/* There is no sigtimedwait; but it is pending, for this thread. */
-	int number;
-
-	(void)sigwait(&pipe_only, &number);
-#else
-	const struct timespec none = { 0, 0 };
-
-	while (sigtimedwait(&pipe_only, NULL, &none) < 0 && errno == EINTR)
-		;
-#endif
-}
-
-static void guard_end(const guard *g)
-{
-	int saved = errno;
-
-	if (!g->pending && is_pending())
-		drain();
-	(void)pthread_sigmask(SIG_SETMASK, &g->before, NULL);
-	errno = saved;
-}
 
 /* ------------------------------------------------------- taking and giving -- */
 
@@ -201,12 +143,12 @@ static size_t take_held(rbi_layered *l, char *buf)
 static rbi_io read_on(rbi_layered *l, char *buf, size_t len, size_t *got)
 {
 	rbi_io io = RBI_IO_DONE;
-	guard g;
+	rbi_sigpipe quiet;
 
-	guard_begin(&g);
+	rbi_sigpipe_begin(&quiet);
 	while (*got < len && io == RBI_IO_DONE)
 		*got += read_once(l, buf + *got, len - *got, &io);
-	guard_end(&g);
+	rbi_sigpipe_end(&quiet);
 	return io;
 }
 
@@ -230,12 +172,12 @@ rbi_io rbi_layered_recv(rbi_layered *l, void *buf, size_t len, size_t *moved)
 rbi_io rbi_layered_look(rbi_layered *l, bool *pushed)
 {
 	rbi_io io = RBI_IO_DONE;
-	guard g;
+	rbi_sigpipe quiet;
 
-	guard_begin(&g);
+	rbi_sigpipe_begin(&quiet);
 	if (!l->held)
 		l->held = read_once(l, &l->byte, 1, &io) == 1;
-	guard_end(&g);
+	rbi_sigpipe_end(&quiet);
 	l->more = l->held;
 	*pushed = l->held && l->byte == '>';
 	return io;
@@ -311,11 +253,11 @@ rbi_io rbi_layered_send(rbi_layered *l, const struct iovec *iov, int n,
 			size_t *moved)
 {
 	rbi_io io;
-	guard g;
+	rbi_sigpipe quiet;
 
-	guard_begin(&g);
+	rbi_sigpipe_begin(&quiet);
 	io = send_guarded(l, iov, n, moved);
-	guard_end(&g);
+	rbi_sigpipe_end(&quiet);
 	return io;
 }
 

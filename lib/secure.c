@@ -1,6 +1,8 @@
 #include "secure.h"
 
 #include "alloc.h"
+#include "sigpipe.h"
+#include "transport.h"
 
 #include <string.h>
 
@@ -20,8 +22,6 @@ bool rbi_secure_is_asked(const rb_options *o)
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <pthread.h>
-#include <signal.h>
 
 /* A name in the DNS is shorter. */
 #define NAME_MAX_LENGTH 255
@@ -134,43 +134,6 @@ void rbi_secure_free(rbi_secure *tls, const rb_allocator *a)
 	rbi_free(a, tls);
 }
 
-/* ---------------------------------------------------------------- SIGPIPE -- */
-
-/* OpenSSL writes plainly, which raises the signal when the peer is gone. */
-typedef struct hush {
-	sigset_t before;
-	bool was_pending;
-} hush;
-
-static bool is_pending(void)
-{
-	sigset_t set;
-
-	return sigpending(&set) == 0 && sigismember(&set, SIGPIPE) == 1;
-}
-
-static void hush_begin(hush *h)
-{
-	sigset_t pipe;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	h->was_pending = is_pending();
-	(void)pthread_sigmask(SIG_BLOCK, &pipe, &h->before);
-}
-
-static void hush_end(const hush *h)
-{
-	sigset_t pipe;
-	int signal;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	if (!h->was_pending && is_pending())
-		(void)sigwait(&pipe, &signal);
-	(void)pthread_sigmask(SIG_SETMASK, &h->before, NULL);
-}
-
 /* -------------------------------------------------------------- handshake -- */
 
 static bool is_address(const char *host)
@@ -201,9 +164,10 @@ static bool is_plain_text(unsigned long error)
 	       reason == SSL_R_HTTP_REQUEST;
 }
 
-/* The words for what ended the handshake; how is what SSL_get_error() said,
- * and error the errno. */
-static void explain(rbi_secure_handshake *h, const SSL *ssl, int how, int error)
+/* What ended the handshake; how is what SSL_get_error() said, and error the
+ * errno. system has room for words of the system's. */
+static const char *reason(const SSL *ssl, int how, int error, char *system,
+			  size_t size)
 {
 	long verified = SSL_get_verify_result(ssl);
 	unsigned long first = ERR_peek_error();
@@ -211,14 +175,23 @@ static void explain(rbi_secure_handshake *h, const SSL *ssl, int how, int error)
 
 	if (SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE &&
 	    verified != X509_V_OK)
-		words = X509_verify_cert_error_string(verified);
-	else if (how == SSL_ERROR_SSL && is_plain_text(first))
-		words = "the server does not speak TLS here";
-	else if (how != SSL_ERROR_SSL && error != 0)
-		words = strerror(error);
-	else if (how != SSL_ERROR_SSL || words == NULL)
-		words = "the server closed the connection";
-	rbi_print(h->problem, sizeof(h->problem), "TLS failed: %s", words);
+		return X509_verify_cert_error_string(verified);
+	if (how == SSL_ERROR_SSL && is_plain_text(first))
+		return "the server does not speak TLS here";
+	if (how == SSL_ERROR_SSL && words != NULL)
+		return words;
+	if (how == SSL_ERROR_SSL || error == 0)
+		return "the server closed the connection";
+	rbi_transport_error_text(error, system, size);
+	return system;
+}
+
+static void explain(rbi_secure_handshake *h, const SSL *ssl, int how, int error)
+{
+	char system[96];
+
+	rbi_print(h->problem, sizeof(h->problem), "TLS failed: %s",
+		  reason(ssl, how, error, system, sizeof(system)));
 }
 
 static rbi_secure_state out_of_memory(rbi_secure_handshake *h)
@@ -271,11 +244,11 @@ static bool hand_over(rbi_secure_handshake *h, SSL *ssl)
 rbi_secure_state rbi_secure_step(rbi_secure_handshake *h)
 {
 	rbi_secure_state state;
-	hush quiet;
+	rbi_sigpipe quiet;
 
-	hush_begin(&quiet);
+	rbi_sigpipe_begin(&quiet);
 	state = shake(h);
-	hush_end(&quiet);
+	rbi_sigpipe_end(&quiet);
 	return state;
 }
 
@@ -284,7 +257,7 @@ rbi_secure_state rbi_secure_begin(rbi_secure_handshake *h,
 				  const char *host)
 {
 	SSL *ssl = SSL_new(tls->ssl);
-	hush quiet;
+	rbi_sigpipe quiet;
 	bool begun;
 
 	memset(h, 0, sizeof(*h));
@@ -295,9 +268,9 @@ rbi_secure_state rbi_secure_begin(rbi_secure_handshake *h,
 		SSL_free(ssl);
 		return out_of_memory(h);
 	}
-	hush_begin(&quiet);
+	rbi_sigpipe_begin(&quiet);
 	begun = hand_over(h, ssl);
-	hush_end(&quiet);
+	rbi_sigpipe_end(&quiet);
 	return begun ? rbi_secure_step(h) : RBI_SECURE_FAILED;
 }
 

@@ -47,22 +47,24 @@ static void forget_tls(rb_options *o)
 	o->tls_server_name = NULL;
 }
 
-/* A client without a connection, in *out. */
-static rb_status client_new(rb_client **out, const rb_options *defaults)
+/* A client without a connection, in *out; or *problem. */
+static rb_status client_new(rb_client **out, const rb_options *defaults,
+			    const char **problem)
 {
 	rb_options read;
 	rb_client *client;
 	const rb_allocator *a;
 
-	if (rbi_options_read(&read, defaults) != NULL)
+	*problem = rbi_options_read(&read, defaults);
+	if (*problem != NULL)
 		return RB_ERR_INVALID;
+	*problem = "out of memory";
 	a = read.allocator != NULL ? read.allocator : &rbi_alloc_default;
 	client = rbi_alloc_zero(a, sizeof(*client));
 	if (client == NULL)
 		return RB_ERR_NOMEM;
 	client->allocator = a;
 	client->defaults = read;
-	forget_tls(&client->defaults);
 	client->clock = &rbi_clock_monotonic;
 	client->sys = &rbi_sys_default;
 	rbi_lane_init(&client->lane, a);
@@ -85,51 +87,47 @@ rb_status rb_client_wrap(rb_client **out, struct redisContext *ctx,
 	*out = NULL;
 	status = rbi_transport_check(ctx, &problem);
 	if (status == RB_OK)
-		status = client_new(out, defaults);
+		status = client_new(out, defaults, &problem);
 	if (status != RB_OK)
 		return status;
+	forget_tls(&(*out)->defaults);
 	(*out)->ctx = ctx;
 	rbi_transport_node(ctx, (*out)->node, sizeof((*out)->node));
 	return RB_OK;
 }
 
-/* What the options say on TLS; of what they are silent is fine. */
-static rb_status secure(rb_client *client, const rb_options *o,
-			const char **problem)
+/* What the options say on TLS, which is then forgotten. */
+static rb_status secure(rb_client *client, const char **problem)
 {
-	rb_options read;
+	rb_options *o = &client->defaults;
 	rb_status status = RB_OK;
 
-	*problem = rbi_options_read(&read, o);
-	if (*problem == NULL && !client->uri.secure &&
-	    rbi_secure_is_asked(&read))
+	if (client->uri.secure) {
+		status = rbi_secure_new(&client->tls, o, client->allocator,
+					problem);
+	} else if (rbi_secure_is_asked(o)) {
 		*problem = "options of TLS are set, but the URI is neither "
 			   "rediss:// nor rediss+cluster://";
-	if (*problem != NULL)
-		return RB_ERR_INVALID;
-	if (client->uri.secure)
-		status = rbi_secure_new(&client->tls, &read, client->allocator,
-					problem);
+		status = RB_ERR_INVALID;
+	}
 	client->uri.tls = client->tls;
+	forget_tls(o);
 	return status;
 }
 
+/* *problem: a static text, unless all is well. */
 static rb_status open_client(rb_client **out, const char *uri,
 			     const rb_options *defaults, const char **problem)
 {
 	rb_client *client;
-	rb_status status;
+	rb_status status = client_new(&client, defaults, problem);
 
-	if (out == NULL)
-		return RB_ERR_INVALID;
-	*out = NULL;
-	status = client_new(&client, defaults);
 	if (status != RB_OK)
 		return status;
 	client->own = true;
 	status = rbi_uri_parse(&client->uri, uri, client->allocator, problem);
 	if (status == RB_OK)
-		status = secure(client, defaults, problem);
+		status = secure(client, problem);
 	if (status != RB_OK) {
 		rb_client_free(client);
 		return status;
@@ -144,18 +142,17 @@ rb_status rb_client_open(rb_client **out, const char *uri,
 {
 	const char *problem;
 
+	if (out == NULL)
+		return RB_ERR_INVALID;
+	*out = NULL;
 	return open_client(out, uri, defaults, &problem);
 }
 
 const char *rb_open_problem(const char *uri, const rb_options *defaults)
 {
-	rb_options read;
-	const char *problem = rbi_options_read(&read, defaults);
+	const char *problem;
 	rb_client *client;
 
-	if (problem != NULL)
-		return problem;
-	problem = "out of memory";
 	if (open_client(&client, uri, defaults, &problem) != RB_OK)
 		return problem;
 	rb_client_free(client);

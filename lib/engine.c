@@ -212,12 +212,18 @@ static bool send_some(rbi_engine *e, uint64_t now_us)
 	return false;
 }
 
+/* Whether something is to leave, and may. */
+static bool wants_to_send(const rbi_engine *e)
+{
+	return (e->lane->out.pending > 0 ||
+		rbi_transport_unsent(e->transport)) &&
+	       !e->unwritable;
+}
+
 static void send_all(rbi_engine *e, uint64_t now_us)
 {
 	fill(e, now_us);
-	while ((e->lane->out.pending > 0 ||
-		rbi_transport_unsent(e->transport)) &&
-	       !e->unwritable) {
+	while (wants_to_send(e)) {
 		if (!send_some(e, now_us))
 			return;
 		fill(e, now_us);
@@ -383,9 +389,7 @@ bool rbi_engine_step(rbi_engine *e, uint64_t now_us)
 rbi_wants rbi_engine_wants(const rbi_engine *e)
 {
 	rbi_wants wants = {
-		.write = (e->lane->out.pending > 0 ||
-			  rbi_transport_unsent(e->transport)) &&
-			 !e->unwritable,
+		.write = wants_to_send(e),
 		.until_us =
 			rbi_clock_earlier(e->deadline_us, e->words_until_us),
 	};

@@ -127,12 +127,19 @@ static void no_sigpipe(int fd)
 #endif
 }
 
-void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
-			 const rbi_sys *sys)
+/* With nothing of the context touched. */
+static void name(rbi_transport *t, redisContext *ctx, const rbi_sys *sys)
 {
 	memset(t, 0, sizeof(*t));
 	t->ctx = ctx;
 	t->sys = sys != NULL ? sys : &rbi_sys_default;
+	t->fd = -1;
+}
+
+void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
+			 const rbi_sys *sys)
+{
+	name(t, ctx, sys);
 	t->fd = ctx->fd;
 #if HIREDIS_MAJOR >= 1
 	if (rbi_layered_is(ctx)) {
@@ -148,17 +155,13 @@ rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 {
 	rb_status status = rbi_transport_check(ctx, problem);
 
-	if (status == RB_OK)
-		*problem = busy(ctx);
-	if (status == RB_OK && *problem != NULL)
-		status = RB_ERR_BUSY;
-	if (status != RB_OK) {
-		memset(t, 0, sizeof(*t));
-		t->ctx = ctx;
-		t->sys = sys != NULL ? sys : &rbi_sys_default;
-		t->fd = status == RB_ERR_BUSY ? ctx->fd : -1;
+	name(t, ctx, sys);
+	if (status != RB_OK)
 		return status;
-	}
+	t->fd = ctx->fd;
+	*problem = busy(ctx);
+	if (*problem != NULL)
+		return RB_ERR_BUSY;
 	rbi_transport_begin(t, ctx, sys);
 #if HIREDIS_MAJOR >= 1
 	if (IS_LAYERED(t))

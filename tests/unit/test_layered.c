@@ -213,43 +213,44 @@ static void test_a_reply_in_the_layer_stays_the_callers(void **state)
 	layer_fini(&l, before);
 }
 
-static void test_a_push_is_received_whole(void **state)
+/* Of which a look has read the first byte. */
+static const char *const push[] = { ">", "2\r\n" };
+
+static void want_push(layer *l)
 {
-	static const char *const reads[] = { ">", "2\r\n" };
 	char buf[16];
 	size_t moved;
+
+	assert_true(l->t.pushed);
+	assert_int_equal(rbi_transport_recv(&l->t, buf, sizeof(buf), &moved),
+			 RBI_IO_DONE);
+	assert_int_equal(moved, 4);
+	assert_memory_equal(buf, ">2\r\n", 4);
+}
+
+static void test_a_push_is_received_whole(void **state)
+{
 	layer l;
 	const redisContextFuncs *before = layer_init(&l);
 
 	(void)state;
-	layer_reads(&l, reads, N_OF(reads));
+	layer_reads(&l, push, N_OF(push));
 	take_quiet(&l);
-	assert_true(l.t.pushed);
-	assert_int_equal(rbi_transport_recv(&l.t, buf, sizeof(buf), &moved),
-			 RBI_IO_DONE);
-	assert_int_equal(moved, 4);
-	assert_memory_equal(buf, ">2\r\n", 4);
+	want_push(&l);
 	layer_fini(&l, before);
 }
 
 static void test_a_push_that_was_only_seen_is_received_later(void **state)
 {
-	static const char *const reads[] = { ">", "2\r\n" };
-	char buf[16];
-	size_t moved;
 	layer l;
 	const redisContextFuncs *before = layer_init(&l);
 
 	(void)state;
-	layer_reads(&l, reads, N_OF(reads));
+	layer_reads(&l, push, N_OF(push));
 	take_quiet(&l);
 	rbi_transport_give(&l.t);
 	take_quiet(&l);
-	assert_true(l.t.pushed);
-	assert_int_equal(rbi_transport_recv(&l.t, buf, sizeof(buf), &moved),
-			 RBI_IO_DONE);
-	assert_int_equal(moved, 4);
-	assert_memory_equal(buf, ">2\r\n", 4);
+	want_push(&l);
 	layer_fini(&l, before);
 }
 

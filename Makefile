@@ -93,8 +93,9 @@ ifeq ($(filter system unpacked,$(HIREDIS)),)
 $(error HIREDIS is $(HIREDIS), not system or unpacked)
 endif
 
+unpacked := build/hiredis
 # Without it pkg-config would answer with the system's.
-ifeq ($(HIREDIS)$(wildcard build/hiredis/unpacked),unpacked)
+ifeq ($(HIREDIS)$(wildcard $(unpacked)/pkgconfig/hiredis_ssl.pc),unpacked)
 $(error HIREDIS is unpacked, but nothing is: make get-hiredis)
 endif
 
@@ -168,7 +169,6 @@ shared_lib := build/$(so_link)
 # it gives no warnings; /usr/include is on the path already, and naming it
 # would break the order that C++ headers need.
 
-unpacked := build/hiredis
 ifeq ($(HIREDIS),unpacked)
 export PKG_CONFIG_PATH := $(CURDIR)/$(unpacked)/pkgconfig:$(PKG_CONFIG_PATH)
 endif
@@ -544,6 +544,6 @@ clean: ## remove build/
 	rm -rf build
 
 # What belongs to one room alone stands there.
-include $(wildcard docs/docs.mk packaging/*.mk tests/*.mk tests/bench/bench.mk)
+include docs/docs.mk packaging/man.mk tests/servers.mk
 
 endif

@@ -22,8 +22,16 @@ if [ "${IN_DEBIAN13:-}" != yes ]; then
 			'apt-get install debootstrap' >&2
 		exit 1
 	}
-	IN_DEBIAN13=yes exec unshare --mount --pid --fork --kill-child \
-		--propagation private "$0" "$@"
+	# It heeds no signal but this one, and takes all in there with it.
+	IN_DEBIAN13=yes unshare --mount --pid --fork --kill-child \
+		--propagation private "$0" "$@" &
+	world=$!
+	trap 'kill -KILL "$world"' EXIT
+	trap 'exit 1' HUP INT TERM
+	status=0
+	wait "$world" || status=$?
+	trap - EXIT
+	exit "$status"
 fi
 
 folder=$1
@@ -31,19 +39,8 @@ shift
 root=$folder/root
 jobs=-j$(nproc)
 
-# The mirror of the system's own sources.
-find_mirror() {
-	apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' \
-		'Created-By: Packages' |
-		awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }'
-}
-
 make_root() {
-	mirror=$(find_mirror)
-	[ -n "$mirror" ] || {
-		echo 'debian13: no mirror of Debian in the sources here' >&2
-		exit 1
-	}
+	mirror=$("$(dirname "$0")/mirror.sh")
 	echo "debian13: making a system in $root"
 	rm -rf "$folder"
 	mkdir -p "$folder"

@@ -13,18 +13,12 @@ folder=$2
 shift 2
 
 [ ! -e "$folder/unpacked" ] || exit 0
-command -v apt-get >/dev/null && command -v dpkg >/dev/null || {
+if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
 	echo "unpack: only Debian's packages are known: $*" >&2
 	exit 1
-}
+fi
 
-mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' \
-	'Created-By: Packages' |
-	awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
-[ -n "$mirror" ] || {
-	echo 'unpack: this system has no mirror of Debian in its sources' >&2
-	exit 1
-}
+mirror=$("$(dirname "$0")/mirror.sh")
 
 # A world of its own for apt: its list, its index, and no installed package.
 rm -rf "$folder"

@@ -8,8 +8,8 @@
  * the URI; else REDISCLI_AUTH. What is secret on the command line is overwritten
  * at once, and --pass is warned of. No password is in a message.
  *
- * This library has no TLS. What asks for it is refused with EXITS_USAGE, and not
- * done without.
+ * Where the library was built without TLS, what asks for it is refused with
+ * EXITS_USAGE, and not done without.
  */
 #ifndef REDISBATCH_SRC_CONNECTION_H
 #define REDISBATCH_SRC_CONNECTION_H

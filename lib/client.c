@@ -67,6 +67,7 @@ static rb_status client_new(rb_client **out, const rb_options *defaults,
 	client->defaults = read;
 	client->clock = &rbi_clock_monotonic;
 	client->sys = &rbi_sys_default;
+	client->plain = rbi_transport_plain();
 	rbi_lane_init(&client->lane, a);
 	if (!rbi_wake_init(&client->wake)) {
 		rbi_free(a, client);
@@ -246,8 +247,8 @@ static rb_status sent_away(rb_client *client, rbi_transport *t)
 static rb_status take_own(rb_client *client, rbi_transport *t)
 {
 	const char *problem = NULL;
-	rb_status status =
-		rbi_transport_take(t, client->ctx, client->sys, &problem);
+	rb_status status = rbi_transport_take(t, client->ctx, client->sys,
+					      client->plain, &problem);
 
 	if (status == RB_ERR_BUSY)
 		return sent_away(client, t);
@@ -280,8 +281,8 @@ static rb_status dial_and_take(rb_client *client, const rb_options *o,
 static rb_status take_wrapped(rb_client *client, rbi_transport *t)
 {
 	const char *problem = NULL;
-	rb_status status =
-		rbi_transport_take(t, client->ctx, client->sys, &problem);
+	rb_status status = rbi_transport_take(t, client->ctx, client->sys,
+					      client->plain, &problem);
 
 	if (problem == NULL)
 		return status;

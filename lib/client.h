@@ -26,6 +26,7 @@ struct rb_client {
 	rb_options defaults; /* as the caller set them */
 	const rbi_clock *clock;
 	const rbi_sys *sys;
+	const void *plain;	  /* rbi_transport_plain() */
 	struct redisContext *ctx; /* NULL: not connected */
 	bool own;		  /* ctx is ours, made from uri */
 	rbi_uri uri;

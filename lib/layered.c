@@ -18,20 +18,23 @@
 
 /* ------------------------------------------------------- taking and giving -- */
 
-bool rbi_layered_is(const redisContext *ctx)
+/* hiredis does not name them: a new context has them. */
+const void *rbi_layered_plain(void)
 {
-	redisContext *plain;
-	bool differs;
+	redisContext *ctx = redisConnectFd(-1);
+	const void *funcs;
 
-	if (ctx->privctx != NULL)
-		return true;
-	/* hiredis does not name its own functions: a new context has them.
-	 * Without memory for one: the way that is right for all. */
-	plain = redisConnectFd(-1);
-	differs = plain == NULL || plain->funcs != ctx->funcs;
-	if (plain != NULL)
-		redisFree(plain);
-	return differs;
+	if (ctx == NULL)
+		return NULL;
+	funcs = ctx->funcs;
+	redisFree(ctx);
+	return funcs;
+}
+
+/* Where they are unknown, the way that is right for all. */
+bool rbi_layered_is(const redisContext *ctx, const void *plain)
+{
+	return ctx->privctx != NULL || ctx->funcs != plain;
 }
 
 bool rbi_layered_left_push(const redisContext *ctx)
@@ -39,7 +42,7 @@ bool rbi_layered_left_push(const redisContext *ctx)
 	const redisReader *r = ctx->reader;
 
 	return r != NULL && r->len == r->pos + 1 && r->ridx == -1 &&
-	       r->reply == NULL && r->buf[r->pos] == '>' && rbi_layered_is(ctx);
+	       r->reply == NULL && r->buf[r->pos] == '>';
 }
 
 /* Takes back what was left with the reader. */

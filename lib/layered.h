@@ -46,11 +46,15 @@ typedef struct rbi_layered {
 	char words[128];
 } rbi_layered;
 
-/* Whether the context's bytes go through functions that are not hiredis's. */
-bool rbi_layered_is(const struct redisContext *ctx);
+/* The functions that hiredis gives to contexts which move no bytes by
+ * themselves. NULL: unknown, for lack of memory. It costs a context. */
+const void *rbi_layered_plain(void);
+
+/* Whether the context's bytes go through other functions than those. */
+bool rbi_layered_is(const struct redisContext *ctx, const void *plain);
 
 /* Whether the beginning of a push, read at the last look and not received, is
- * all that lies in the context. It is no reply of the caller's. */
+ * all that lies in such a context. It is no reply of the caller's. */
 bool rbi_layered_left_push(const struct redisContext *ctx);
 
 /* Makes the context not block, and gives it back as it was. */

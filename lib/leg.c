@@ -302,7 +302,8 @@ static bool take(rbi_leg *leg)
 	if (*leg->ctx == NULL || rbi_transport_is_broken(*leg->ctx))
 		return false;
 	if (rbi_transport_take(&leg->transport, *leg->ctx,
-			       leg->fleet->client->sys, &problem) != RB_OK) {
+			       leg->fleet->client->sys,
+			       leg->fleet->client->plain, &problem) != RB_OK) {
 		rbi_transport_give(&leg->transport);
 		return false;
 	}

@@ -197,7 +197,7 @@ static rbi_scout_state speak(rbi_scout *s, uint64_t now_us)
 		return fail(s, RB_ERR_NOMEM, "out of memory", now_us);
 	}
 	if (rbi_transport_take(&s->transport, s->ctx, &rbi_sys_default,
-			       &problem) != RB_OK)
+			       s->client->plain, &problem) != RB_OK)
 		return fail_node(s, RB_ERR_CONNECT,
 				 "the server closed the connection", now_us);
 	return hear(s, now_us);

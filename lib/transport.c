@@ -52,22 +52,41 @@ rb_status rbi_transport_check(const redisContext *ctx, const char **problem)
 
 /* ----------------------------------------------------------------- take -- */
 
-static const char *busy(const redisContext *ctx)
+#if HIREDIS_MAJOR >= 1
+const void *rbi_transport_plain(void)
+{
+	return rbi_layered_plain();
+}
+
+static bool left_push(const redisContext *ctx, const void *plain)
+{
+	return rbi_layered_left_push(ctx) && rbi_layered_is(ctx, plain);
+}
+#else
+const void *rbi_transport_plain(void)
+{
+	return NULL;
+}
+
+static bool left_push(const redisContext *ctx, const void *plain)
+{
+	(void)ctx;
+	(void)plain;
+	return false;
+}
+#endif
+
+static const char *busy(const redisContext *ctx, const void *plain)
 {
 	const redisReader *r = ctx->reader;
-
-#if HIREDIS_MAJOR >= 1
-	bool pushed = rbi_layered_left_push(ctx);
-#else
-	bool pushed = false;
-#endif
 
 	/* obuf is an sds: empty ones consist of their NUL. A command never
 	 * begins with one. */
 	if (ctx->obuf != NULL && ctx->obuf[0] != '\0')
 		return "ctx has unsent commands";
-	if (r != NULL && !pushed &&
-	    (r->pos != r->len || r->ridx != -1 || r->reply != NULL))
+	if (r != NULL &&
+	    (r->pos != r->len || r->ridx != -1 || r->reply != NULL) &&
+	    !left_push(ctx, plain))
 		return "ctx has unread replies";
 	return NULL;
 }
@@ -136,22 +155,36 @@ static void name(rbi_transport *t, redisContext *ctx, const rbi_sys *sys)
 	t->fd = -1;
 }
 
-void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
-			 const rbi_sys *sys)
+static void begin(rbi_transport *t, redisContext *ctx, const rbi_sys *sys,
+		  const void *plain)
 {
 	name(t, ctx, sys);
 	t->fd = ctx->fd;
 #if HIREDIS_MAJOR >= 1
-	if (rbi_layered_is(ctx)) {
+	if (rbi_layered_is(ctx, plain)) {
 		rbi_layered_take(&t->layered, ctx);
 		return;
 	}
+#else
+	(void)plain;
 #endif
 	no_sigpipe(t->fd);
 }
 
+/* Nobody has given it other functions without a state of their own. */
+void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
+			 const rbi_sys *sys)
+{
+#if HIREDIS_MAJOR >= 1
+	begin(t, ctx, sys, ctx->funcs);
+#else
+	begin(t, ctx, sys, NULL);
+#endif
+}
+
 rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
-			     const rbi_sys *sys, const char **problem)
+			     const rbi_sys *sys, const void *plain,
+			     const char **problem)
 {
 	rb_status status = rbi_transport_check(ctx, problem);
 
@@ -159,10 +192,10 @@ rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 	if (status != RB_OK)
 		return status;
 	t->fd = ctx->fd;
-	*problem = busy(ctx);
+	*problem = busy(ctx, plain);
 	if (*problem != NULL)
 		return RB_ERR_BUSY;
-	rbi_transport_begin(t, ctx, sys);
+	begin(t, ctx, sys, plain);
 #if HIREDIS_MAJOR >= 1
 	if (IS_LAYERED(t))
 		return look_through(t, problem);

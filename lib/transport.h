@@ -58,11 +58,16 @@ rb_status rbi_transport_check(const struct redisContext *ctx,
  * Takes ctx over. Besides the failures of the check: RB_ERR_BUSY for unsent or
  * unread data, and RB_ERR_IO for a connection that the peer has closed; then
  * t->error is an errno or RBI_ERROR_OF_LAYER, or 0 for an orderly end. sys NULL:
- * the real one. Whatever comes of it, it is to be given back, or broken.
+ * the real one. plain: what rbi_transport_plain() answered, at any time before.
+ * Whatever comes of it, it is to be given back, or broken.
  */
 rb_status rbi_transport_take(rbi_transport *t, struct redisContext *ctx,
-			     const rbi_sys *sys,
+			     const rbi_sys *sys, const void *plain,
 			     const char **problem) RBI_MUST_CHECK;
+
+/* What tells contexts whose sockets are used from those that move their bytes
+ * themselves. Not for each call: it takes a context to find out. */
+const void *rbi_transport_plain(void);
 
 /* For an own context that is known to be fresh: takes it without a look. */
 void rbi_transport_begin(rbi_transport *t, struct redisContext *ctx,

@@ -65,6 +65,7 @@ static inline void legs_client(legs *l, unsigned nodes)
 	client->allocator = &l->count.allocator;
 	client->clock = &rbi_clock_monotonic;
 	client->sys = &rbi_sys_default;
+	client->plain = rbi_transport_plain();
 	client->own = true;
 	client->uri.cluster = true;
 	client->uri.host = "127.0.0.1";

@@ -404,7 +404,8 @@ static inline rb_status rig_redial(void *arg, uint64_t deadline_us,
 	pair_fini(&r->pair);
 	pair_init(&r->pair);
 	rig_forget_arrivals(r);
-	return rbi_transport_take(transport, r->pair.ctx, &rig_sys, &problem);
+	return rbi_transport_take(transport, r->pair.ctx, &rig_sys,
+				  rbi_transport_plain(), &problem);
 }
 
 /* From now on lost connections are made anew. */
@@ -420,7 +421,7 @@ static inline bool rig_begin(rig *r)
 	const char *problem = NULL;
 
 	assert_status(rbi_transport_take(&r->transport, r->pair.ctx, &rig_sys,
-					 &problem),
+					 rbi_transport_plain(), &problem),
 		      RB_OK);
 	r->res = rbi_result_new(&r->count.allocator, r->batch.n, 1, "node");
 	if (r->res == NULL)

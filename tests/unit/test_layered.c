@@ -117,7 +117,8 @@ static void layer_reads(layer *l, const char *const *reads, size_t n)
 static rb_status take(layer *l, const char **problem)
 {
 	*problem = NULL;
-	return rbi_transport_take(&l->t, l->pair.ctx, NULL, problem);
+	return rbi_transport_take(&l->t, l->pair.ctx, NULL,
+				  rbi_transport_plain(), problem);
 }
 
 static void take_quiet(layer *l)
@@ -153,9 +154,9 @@ static void test_a_plain_context_is_told_from_a_layered_one(void **state)
 
 	(void)state;
 	pair_init(&p);
-	assert_false(rbi_layered_is(p.ctx));
+	assert_false(rbi_layered_is(p.ctx, rbi_layered_plain()));
 	p.ctx->privctx = &p;
-	assert_true(rbi_layered_is(p.ctx));
+	assert_true(rbi_layered_is(p.ctx, rbi_layered_plain()));
 	p.ctx->privctx = NULL;
 	pair_fini(&p);
 }
@@ -491,7 +492,9 @@ static void test_the_transport_is_plain(void **state)
 
 	(void)state;
 	pair_init(&p);
-	assert_status(rbi_transport_take(&t, p.ctx, NULL, &problem), RB_OK);
+	assert_status(rbi_transport_take(&t, p.ctx, NULL, rbi_transport_plain(),
+					 &problem),
+		      RB_OK);
 	assert_false(rbi_transport_unsent(&t));
 	assert_false(rbi_transport_more(&t));
 	assert_true(rbi_transport_patience(&t) == RBI_NEVER);

@@ -92,6 +92,7 @@ static void begin(fixture *f, rbt_handler *handler)
 	client->allocator = &f->count.allocator;
 	client->clock = &hand;
 	client->sys = &f->sys;
+	client->plain = rbi_transport_plain();
 	client->own = client->uri.cluster = true;
 	client->wake.fds[0] = client->wake.fds[1] = -1;
 	strcpy(client->node, "cluster");

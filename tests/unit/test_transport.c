@@ -89,7 +89,8 @@ static void test_a_context_in_error_is_refused(void **state)
 static rb_status take(rbi_transport *t, const pair *p, const char **problem)
 {
 	*problem = NULL;
-	return rbi_transport_take(t, p->ctx, NULL, problem);
+	return rbi_transport_take(t, p->ctx, NULL, rbi_transport_plain(),
+				  problem);
 }
 
 static void check_busy(const pair *p, const char *words)
@@ -261,7 +262,9 @@ static void test_an_error_of_the_connection_is_told(void **state)
 	(void)state;
 	pair_init(&p);
 	recv_error = ECONNRESET;
-	assert_status(rbi_transport_take(&t, p.ctx, &sys, &problem), RB_ERR_IO);
+	assert_status(rbi_transport_take(&t, p.ctx, &sys, rbi_transport_plain(),
+					 &problem),
+		      RB_ERR_IO);
 	assert_int_equal(t.error, ECONNRESET);
 	pair_fini(&p);
 }
@@ -277,7 +280,9 @@ static void test_a_signal_while_looking_is_no_end(void **state)
 	pair_init(&p);
 	recv_error = EINTR;
 	recv_calls = 0;
-	assert_status(rbi_transport_take(&t, p.ctx, &sys, &problem), RB_OK);
+	assert_status(rbi_transport_take(&t, p.ctx, &sys, rbi_transport_plain(),
+					 &problem),
+		      RB_OK);
 	assert_int_equal(recv_calls, 3);
 	pair_fini(&p);
 }

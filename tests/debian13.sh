@@ -74,9 +74,11 @@ get_packages() {
 	[ ! -e "$folder/complete" ] || return 0
 	inside apt-get -q install -y --no-install-recommends make
 	inside make deps
-	# Another server, TLS, and judges of what the checks look at.
+	# Another server, TLS with what its static libraries want, and judges
+	# of what the checks look at.
 	inside apt-get -q install -y --no-install-recommends valkey-server \
-		bash gnuplot-nox libssl-dev mandoc python3
+		bash gnuplot-nox libssl-dev libzstd-dev zlib1g-dev mandoc \
+		python3
 	: >"$folder/complete"
 }
 

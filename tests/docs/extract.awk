@@ -39,7 +39,9 @@ function put_fragment(out, condition,    cut) {
 		printf "#if %s\n", condition >out
 	printf "#include \"%s\"\n", preamble >out
 	put_lines(out, 1, cut)
-	print "int fragment(void);\nint fragment(void)\n{\n{" >out
+	print "int fragment(void);\nint fragment(void)\n{" >out
+	# No longer there than what it may point to.
+	print "rb_options options;\nrb_options_init(&options);\n{" >out
 	put_lines(out, cut + 1, n)
 	print "}\nreturn 0;\n}" >out
 	if (condition != "")

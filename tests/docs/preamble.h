@@ -1,7 +1,8 @@
 /*
  * What the fragments of code in README.md and docs/ suppose to be there.
  * tests/check_docs.sh puts it before each of them. A fragment may declare any
- * of these names anew inside its own lines.
+ * of these names anew inside its own lines. There is rb_options options, too,
+ * which lives as long as the fragment.
  */
 #ifndef RBT_DOCS_PREAMBLE_H
 #define RBT_DOCS_PREAMBLE_H
@@ -18,7 +19,6 @@ extern redisContext *ctx;
 extern rb_client *rb;
 extern rb_status status;
 extern rb_result *res;
-extern rb_options options;
 
 /* The batch: keys and their values, which end with a NUL. */
 extern const char **keys;

@@ -214,6 +214,7 @@ static void test_a_connection_that_was_given_notice_is_made_anew(void **state)
 {
 	static const rbt_step script[] = {
 		RBT_ACCEPT,
+		RBT_WAIT,
 		RBT_SEND("-ERR max number of clients reached\r\n"),
 		RBT_CLOSE,
 		RBT_EXPECT(1),
@@ -224,7 +225,8 @@ static void test_a_connection_that_was_given_notice_is_made_anew(void **state)
 
 	rbt_scene_play_own(s, script, "", "", NULL);
 	want_status(s->rb, rb_client_connect(s->rb), RB_OK);
-	assert_true(rbt_peer_await_step(s->peer, 3, 60000));
+	rbt_peer_release(s->peer);
+	assert_true(rbt_peer_await_step(s->peer, 4, 60000));
 	want_status(s->rb, rbt_scene_read(s, 1, NULL), RB_OK);
 	assert_string_equal(rb_client_error(s->rb), "");
 	want_text(s->res, 0, "v");

@@ -192,6 +192,8 @@ ifeq ($(have_tls),yes)
 hiredis_flags += $(call system_dirs,$(call pkg,--cflags-only-I openssl)) \
 	-DRBI_WITH_TLS
 hiredis_libs := $(call pkg,--libs hiredis_ssl hiredis openssl)
+# What a static link needs besides hiredis, for redisbatch.pc and CMake.
+private_modules := hiredis_ssl openssl
 endif
 cmocka_flags := $(call system_dirs,$(call pkg,--cflags-only-I cmocka))
 cmocka_libs := $(call pkg,--libs cmocka)
@@ -298,8 +300,8 @@ make_pc = sed -e 's|@version@|$(version)|' -e 's|@prefix@|$(prefix)|' \
 	-e 's|@libdir@|$(call below,$(libdir))|' \
 	-e 's|@includedir@|$(call below,$(includedir))|' \
 	-e 's|@hiredis@|$(addprefix -I,$(call add_dirs,$(hiredis_dirs)))|' \
-	-e 's|@tls@|$(if $(filter yes,$(have_tls)),hiredis_ssl openssl)|' \
-	redisbatch.pc.in
+	-e 's|@private_modules@|$(private_modules)|' \
+	-e '/^Requires.private: *$$/d' -e 's/ *$$//' redisbatch.pc.in
 
 build/redisbatch.pc: redisbatch.pc.in $(header) FORCE
 	@mkdir -p $(@D)

@@ -344,8 +344,10 @@ check: $(tests) $(replays) ## everything that must hold: tests, layers, symbols,
 	@tests/run.sh $(tests) $(replays)
 
 .PHONY: $(suites:%=check-%)
-$(suites:%=check-%): check-%: $(tests)
-	@tests/run.sh $(filter $(out)/tests/$*/%,$(tests))
+in_suite = $(filter $(out)/tests/$1/%,$(tests))
+$(foreach s,$(suites),$(eval check-$s: $(call in_suite,$s)))
+$(suites:%=check-%): check-%:
+	@tests/run.sh $(call in_suite,$*)
 check-unit: ## the tests of tests/unit only; so check-live, -fault, -torture, -chaos, -tool
 .PHONY: torture
 torture: $(tests) ## every allocation and system call fails, in longer calls

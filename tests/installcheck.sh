@@ -19,6 +19,8 @@ files() {
 	echo share/man/man3/redisbatch.3
 	echo share/man/man3/rb_mget_chunked.3
 	echo share/man/man3/rb_hmget_chunked.3
+	echo lib/cmake/redisbatch/redisbatch-config.cmake
+	echo lib/cmake/redisbatch/redisbatch-config-version.cmake
 	case $(uname) in
 	Darwin) echo lib/libredisbatch.dylib ;;
 	*) echo lib/libredisbatch.so ;;
@@ -105,13 +107,48 @@ try() {
 	printf '  %-7s %s\n' INSTALL "$1 library, $said"
 }
 
+# The same program, built by CMake. Arguments: where the library is.
+try_cmake() {
+	if ! command -v cmake >/dev/null; then
+		echo 'installcheck: CMake was not tried: it is not here'
+		return 0
+	fi
+	rm -rf "$work/cmake"
+	if ! (cmake -S tests/consumers -B "$work/cmake" \
+		-DSOURCES="$work/program.c" -DVERSION="$version" \
+		-Dredisbatch_DIR="$1/lib/cmake/redisbatch" &&
+		cmake --build "$work/cmake") >"$work/cmake.log" 2>&1; then
+		cat "$work/cmake.log" >&2
+		exit 1
+	fi
+	for linking in shared static; do
+		said=$("$work/cmake/program_$linking")
+		if [ "$said" != "$version" ]; then
+			echo "installcheck: CMake, $linking: $said" >&2
+			exit 1
+		fi
+		printf '  %-7s %s\n' INSTALL "$linking library by CMake, $2"
+	done
+}
+
+# What was installed may be moved.
+try_moved() {
+	mkdir "$work/moved"
+	mv "$prefix/lib" "$prefix/include" "$work/moved"
+	try_cmake "$work/moved" moved
+	mv "$work/moved/lib" "$work/moved/include" "$prefix"
+}
+
 use() {
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 1' HUP INT TERM
 	pkg_config=${PKG_CONFIG:-pkg-config}
 	export PKG_CONFIG_PATH="$prefix/lib/pkgconfig:${PKG_CONFIG_PATH:-}"
-	libs=$prefix/lib:$("$pkg_config" --variable=libdir hiredis)
+	hiredis=$("$pkg_config" --variable=libdir hiredis)
+	libs=$prefix/lib:$hiredis
+	# The linker, too, looks there for what the library itself needs.
+	export LD_LIBRARY_PATH="$hiredis" DYLD_LIBRARY_PATH="$hiredis"
 	version=$("$pkg_config" --modversion redisbatch)
 	write_program
 	try shared '' ''
@@ -120,6 +157,8 @@ use() {
 	cp "$prefix/lib/libredisbatch.a" "$work/static"
 	try static --static "-L$work/static"
 	[ "${WITH:-}" != tool ] || try_tool
+	try_cmake "$prefix" installed
+	try_moved
 }
 
 check_gone() {

@@ -549,6 +549,6 @@ clean: ## remove build/
 
 # What belongs to one room alone stands there.
 include docs/docs.mk packaging/cmake.mk packaging/consumers.mk \
-	packaging/man.mk tests/servers.mk
+	packaging/dist.mk packaging/man.mk tests/servers.mk
 
 endif

@@ -548,7 +548,8 @@ clean: ## remove build/
 	rm -rf build
 
 # What belongs to one room alone stands there.
-include docs/docs.mk packaging/cmake.mk packaging/consumers.mk \
-	packaging/dist.mk packaging/man.mk tests/servers.mk
+include docs/docs.mk packaging/abi.mk packaging/cmake.mk \
+	packaging/consumers.mk packaging/dist.mk packaging/man.mk \
+	tests/servers.mk
 
 endif

@@ -27,5 +27,6 @@ names=$(tr ';' '\n' <"$map" |
 			printf " %s@%s %s\n", name, node, since[name]
 	}' | LC_ALL=C sort | {
 	echo 'libredisbatch.so.@major@ libredisbatch@major@ #MINVER#'
+	echo '* Build-Depends-Package: libredisbatch-dev'
 	cat
 }

@@ -193,7 +193,9 @@ void rbi_result_adopt(rb_result *res, rb_result *part)
 	to->keys += from->keys;
 	to->request_bytes += from->request_bytes;
 	to->reply_bytes += from->reply_bytes;
-	to->round_trips = rbi_max(to->round_trips, from->round_trips);
+	to->round_trips = to->round_trips > from->round_trips ?
+				  to->round_trips :
+				  from->round_trips;
 	to->retries += from->retries;
 	to->splits += from->splits;
 	to->redirects += from->redirects;

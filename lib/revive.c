@@ -164,7 +164,9 @@ static void take_back(rbi_engine *e, const char *message, bool not_run,
 		      uint64_t now_us)
 {
 	const rbi_flight *flight = rbi_lane_oldest(e->lane);
-	uint64_t sent = e->lane->sent - rbi_min(e->lane->sent, flight->begin);
+	uint64_t sent = e->lane->sent > flight->begin ?
+				e->lane->sent - flight->begin :
+				0;
 	bool whole = e->lane->sent >= flight->end;
 	rbi_fate fate = { RB_ERR_IO, RB_NOT_SENT, message };
 	rbi_parcel p = rbi_settle_oldest(e);

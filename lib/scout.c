@@ -235,7 +235,7 @@ uint64_t rbi_scout_wants(const rbi_scout *s, struct pollfd *fd, uint64_t now_us)
 		return s->until_us;
 	}
 	wait_us = rbi_dialer_wants(&s->dialer, fd);
-	if (wait_us < s->until_us - rbi_min(s->until_us, now_us))
+	if (wait_us < s->until_us - rbi_clock_earlier(s->until_us, now_us))
 		return now_us + wait_us;
 	return s->until_us;
 }

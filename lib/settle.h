@@ -91,7 +91,7 @@ struct rbi_engine {
 	rbi_backoff losses;   /* connections that ended without an answer */
 	uint64_t resume_us;   /* nothing is sent before */
 	bool waiting;	      /* nothing was sent since that was set */
-	size_t mixed;	      /* chunks pushed up to the last one that may be
+	uint64_t mixed;	      /* chunks pushed up to the last one that may be
 			       * refused for its slots; 0: none may */
 	bool probing;	      /* one chunk at a time until one is answered */
 	bool shrunk;	      /* what memory the server lacks was tried for */

@@ -206,7 +206,7 @@ void rbi_yard_applied(rbi_fleet *f, const rbi_parcel *parcel)
 bool rbi_yard_may_wait(const rbi_fleet *f, uint64_t since_us, uint64_t until_us)
 {
 	return until_us < f->deadline_us &&
-	       until_us - rbi_min(since_us, until_us) < f->budget_us;
+	       until_us - rbi_clock_earlier(since_us, until_us) < f->budget_us;
 }
 
 bool rbi_yard_is_lost(const rbi_fleet *f, const rbi_leg *leg, uint64_t since_us)

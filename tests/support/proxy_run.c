@@ -97,7 +97,7 @@ static void accept_one(rbt_proxy *proxy)
 	proxy->wire.fd = -1;
 	server = connect_server(proxy);
 	pthread_mutex_lock(&proxy->mutex);
-	number = ++proxy->counts.connections;
+	number = (size_t)++proxy->counts.connections;
 	proxy->counts.ends += server < 0;
 	pthread_cond_broadcast(&proxy->changed);
 	pthread_mutex_unlock(&proxy->mutex);
@@ -116,7 +116,8 @@ static void note_arrival(rbt_proxy *proxy, uint64_t now_us)
 	if (proxy->narrivals == RBT_PROXY_ARRIVALS)
 		return;
 	proxy->arrivals[proxy->narrivals].us = now_us;
-	proxy->arrivals[proxy->narrivals].commands = proxy->counts.commands;
+	proxy->arrivals[proxy->narrivals].commands =
+		(size_t)proxy->counts.commands;
 	proxy->narrivals++;
 }
 

@@ -169,6 +169,15 @@ static bool needs_fleet(const rb_client *client, const rb_options *o,
 	       batch->fixed.data == NULL;
 }
 
+static rb_status prepare_fleet(rb_client *client, const rb_options *o,
+			       uint64_t deadline_us)
+{
+	rb_status status = rbi_client_check_wrapped(client, o);
+
+	return status != RB_OK ? status :
+				 rbi_fleet_prepare(client, o, deadline_us);
+}
+
 static void set_fleet(rbi_fleet *f, rb_client *client, const rb_options *o,
 		      const rbi_batch *batch)
 {
@@ -277,7 +286,7 @@ static rb_status run_fleet(rb_client *client, const rb_options *o,
 	rbi_array_feed feed;
 	rbi_fleet f;
 	uint64_t deadline_us = rbi_client_deadline(client, o);
-	rb_status status = rbi_fleet_prepare(client, o, deadline_us);
+	rb_status status = prepare_fleet(client, o, deadline_us);
 	rb_result *res;
 
 	if (status != RB_OK)
@@ -346,7 +355,7 @@ static rb_status stream_fleet(rb_client *client, const rb_options *o,
 {
 	rbi_fleet f;
 	uint64_t deadline_us = rbi_client_deadline(client, o);
-	rb_status status = rbi_fleet_prepare(client, o, deadline_us);
+	rb_status status = prepare_fleet(client, o, deadline_us);
 
 	if (status != RB_OK)
 		return status;

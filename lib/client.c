@@ -311,13 +311,19 @@ static rb_status renew_wrapped(rb_client *client, const rb_options *o,
 
 /* ------------------------------------------------------------------- take -- */
 
+/* Whether the caller is to be asked for another context first. */
+static bool is_to_renew(const rb_client *client, const rb_options *o)
+{
+	return o->reconnect != NULL &&
+	       (client->ctx == NULL || rbi_transport_is_broken(client->ctx));
+}
+
 static rb_status take(rb_client *client, const rb_options *o,
 		      uint64_t deadline_us, rbi_transport *t)
 {
 	if (client->own)
 		return dial_and_take(client, o, deadline_us, t);
-	if (o->reconnect != NULL &&
-	    (client->ctx == NULL || rbi_transport_is_broken(client->ctx)))
+	if (is_to_renew(client, o))
 		return renew_wrapped(client, o, t);
 	return take_wrapped(client, t);
 }
@@ -333,6 +339,21 @@ rb_status rbi_client_take(rb_client *client, const rb_options *o,
 		status = RB_ERR_CONNECT;
 	t->wake = &client->wake;
 	return status;
+}
+
+rb_status rbi_client_check_wrapped(rb_client *client, const rb_options *o)
+{
+	const char *problem = NULL;
+	rb_status status;
+
+	if (client->own || is_to_renew(client, o))
+		return RB_OK;
+	status = rbi_transport_peek(client->ctx, client->sys, client->plain,
+				    &problem);
+	/* That its connection has ended is found out in the call. */
+	if (problem == NULL)
+		return RB_OK;
+	return rbi_client_fail(client, status, "%s", problem);
 }
 
 bool rbi_client_can_renew(const rb_client *client, const rb_options *o)

@@ -69,6 +69,11 @@ rb_status rbi_client_take(rb_client *client, const rb_options *o,
 			  uint64_t deadline_us,
 			  rbi_transport *t) RBI_MUST_CHECK;
 
+/* Whether a wrapped context can be used, if that is what the client has: what
+ * rbi_client_take() would answer, for who takes it over later. */
+rb_status rbi_client_check_wrapped(rb_client *client,
+				   const rb_options *o) RBI_MUST_CHECK;
+
 /* Whether rbi_client_renew() can do anything. */
 bool rbi_client_can_renew(const rb_client *client, const rb_options *o);
 

@@ -174,11 +174,36 @@ static void end_early(rbi_fleet *f, rb_status status, const char *why)
 	rbi_yard_report(f);
 }
 
+/* Whether part of something that nobody asked for was read: the rest of it has
+ * to come before the connection can be used again. */
+static bool is_between(const rbi_leg *leg)
+{
+	return leg->state == RBI_LEG_UP && !leg->engine.over &&
+	       !leg->engine.down && !rbi_lane_idle(leg->lane);
+}
+
+static bool is_in_step(const rbi_fleet *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nlegs; i++) {
+		if (is_between(f->legs[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all that was to be done is done. */
+static bool is_done(const rbi_fleet *f)
+{
+	return f->left == 0 && (f->stopped || f->inner->ended) && is_in_step(f);
+}
+
 static bool is_over(rbi_fleet *f)
 {
 	rbi_wake *wake = &f->client->wake;
 
-	if (f->left == 0 && (f->stopped || f->inner->ended))
+	if (is_done(f))
 		return true;
 	if (rbi_wake_is_requested(wake)) {
 		rbi_wake_clear(wake);
@@ -188,7 +213,7 @@ static bool is_over(rbi_fleet *f)
 	} else if (f->stopped) {
 		stop_legs(f);
 	}
-	return f->left == 0 && (f->stopped || f->inner->ended);
+	return is_done(f);
 }
 
 /* What all connections cost, and the memory that the result points into. */
@@ -200,8 +225,9 @@ static void sum_up(rbi_fleet *f)
 		rbi_leg *leg = f->legs[i];
 
 		leg->feed.ended = true;
-		if (!leg->engine.over && !leg->engine.down)
-			(void)rbi_engine_step(&leg->engine, f->now_us);
+		/* Without another look at what may have come since. */
+		if (!leg->engine.down)
+			rbi_engine_end(&leg->engine, f->status, f->why);
 		if (!leg->engine.over)
 			rbi_settle_finish(&leg->engine);
 		rbi_result_adopt(f->result, leg->part);
@@ -347,7 +373,7 @@ void rbi_fleet_run(rbi_fleet *f, const rbi_parcel *waiting, size_t nwaiting)
 		bound_result(f);
 		if (is_over(f))
 			break;
-		if (f->left > 0)
+		if (f->left > 0 || !is_in_step(f))
 			rest(f, &s);
 	}
 	finish(f);

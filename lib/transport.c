@@ -182,19 +182,43 @@ void rbi_transport_begin(rbi_transport *t, redisContext *ctx,
 #endif
 }
 
+static rb_status check_idle(const redisContext *ctx, const void *plain,
+			    const char **problem)
+{
+	rb_status status = rbi_transport_check(ctx, problem);
+
+	if (status != RB_OK)
+		return status;
+	*problem = busy(ctx, plain);
+	return *problem == NULL ? RB_OK : RB_ERR_BUSY;
+}
+
+rb_status rbi_transport_peek(redisContext *ctx, const rbi_sys *sys,
+			     const void *plain, const char **problem)
+{
+	rb_status status = check_idle(ctx, plain, problem);
+	rbi_transport t;
+
+	if (status != RB_OK)
+		return status;
+#if HIREDIS_MAJOR >= 1
+	if (rbi_layered_is(ctx, plain))
+		return RB_OK;
+#endif
+	name(&t, ctx, sys);
+	t.fd = ctx->fd;
+	return look_ahead(&t, problem);
+}
+
 rb_status rbi_transport_take(rbi_transport *t, redisContext *ctx,
 			     const rbi_sys *sys, const void *plain,
 			     const char **problem)
 {
-	rb_status status = rbi_transport_check(ctx, problem);
+	rb_status status = check_idle(ctx, plain, problem);
 
 	name(t, ctx, sys);
 	if (status != RB_OK)
 		return status;
-	t->fd = ctx->fd;
-	*problem = busy(ctx, plain);
-	if (*problem != NULL)
-		return RB_ERR_BUSY;
 	begin(t, ctx, sys, plain);
 #if HIREDIS_MAJOR >= 1
 	if (IS_LAYERED(t))

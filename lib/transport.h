@@ -55,6 +55,14 @@ rb_status rbi_transport_check(const struct redisContext *ctx,
 			      const char **problem) RBI_MUST_CHECK;
 
 /*
+ * Finds out what taking ctx over would answer, and leaves it alone; but what a
+ * layer of its own holds is not looked at.
+ */
+rb_status rbi_transport_peek(struct redisContext *ctx, const rbi_sys *sys,
+			     const void *plain,
+			     const char **problem) RBI_MUST_CHECK;
+
+/*
  * Takes ctx over. Besides the failures of the check: RB_ERR_BUSY for unsent or
  * unread data, and RB_ERR_IO for a connection that the peer has closed; then
  * t->error is an errno or RBI_ERROR_OF_LAYER, or 0 for an orderly end. sys NULL:

@@ -94,6 +94,35 @@ static void test_a_wrapped_context_learns_it_too(void **state)
 	redisFree(ctx);
 }
 
+/* What the caller has not read yet is still the caller's, by slots too. */
+static void test_a_context_with_unread_answers_is_busy(void **state)
+{
+	rbt_ring_options ring = { .nodes = 1 };
+	rbt_round *r = use_plain(state, &ring);
+	redisContext *ctx =
+		redisConnect("127.0.0.1", rbt_ring_port(r->ring, 0));
+	const char *keys[] = { "b", "foo" };
+	void *reply = NULL;
+
+	assert_true(ctx && !ctx->err);
+	rb_client_free(r->rb);
+	r->rb = NULL;
+	assert_int_equal(rb_client_wrap(&r->rb, ctx, NULL), RB_OK);
+	want_status(r->rb, rbt_round_read(r, keys, 2, NULL), RB_OK);
+	assert_int_equal(crossed(r), 1);
+	assert_int_equal(redisAppendCommand(ctx, "GET c"), REDIS_OK);
+	want_status(r->rb, rbt_round_read(r, keys, 2, NULL), RB_ERR_BUSY);
+	assert_null(r->res);
+	assert_int_equal(redisGetReply(ctx, &reply), REDIS_OK);
+	assert_string_equal(((redisReply *)reply)->str, "c");
+	freeReplyObject(reply);
+	want_status(r->rb, rbt_round_read(r, keys, 2, NULL), RB_OK);
+	rbt_round_want_keys(r, keys, 2);
+	rb_client_free(r->rb);
+	r->rb = NULL;
+	redisFree(ctx);
+}
+
 static void test_keys_with_one_tag_stay_together(void **state)
 {
 	static const char *keys[] = { "{t}1", "b", "{t}2", "foo", "{t}3" };
@@ -332,6 +361,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		RBT_ROUND(test_a_client_learns_it_once),
 		RBT_ROUND(test_a_wrapped_context_learns_it_too),
+		RBT_ROUND(test_a_context_with_unread_answers_is_busy),
 		RBT_ROUND(test_keys_with_one_tag_stay_together),
 		RBT_ROUND(test_what_has_one_slot_is_never_taken_apart),
 		RBT_ROUND(test_each_pair_is_applied_once_and_in_order),

@@ -159,6 +159,43 @@ static void test_a_push_without_its_end_is_awaited(void **state)
 	rbt_scene_want_pong(s);
 }
 
+/* The server takes keys of one slot only, and so gets each key by itself. */
+#define CROSSED RBT_EXPECT(1), RBT_SEND("-CROSSSLOT no\r\n"), RBT_EXPECT(3)
+#define THREE "$1\r\nA\r\n$1\r\nA\r\n$1\r\nA\r\n"
+
+static void test_a_push_without_its_end_is_awaited_by_slots_too(void **state)
+{
+	static const rbt_step script[] = {
+		CROSSED,       RBT_SEND(THREE ">2\r\n+a\r"),
+		RBT_DELAY(20), RBT_SEND("\n+b\r\n"),
+		RBT_EXPECT(1), RBT_SEND("+PONG\r\n"),
+		RBT_END,
+	};
+	rbt_scene *s = rbt_scene_use(state);
+
+	rbt_scene_play(s, RBT_PAIR, script);
+	want_status(s->rb, rbt_scene_read(s, 3, NULL), RB_OK);
+	want_text(s->res, 2, "A");
+	rbt_scene_want_pong(s);
+}
+
+/* It would be taken for the answer to what the caller sends next. */
+static void test_half_an_answer_too_many_breaks_the_connection(void **state)
+{
+	static const rbt_step script[] = {
+		CROSSED,	  RBT_SEND(THREE "+half of"),
+		RBT_DELAY(20),	  RBT_SEND(" it\r\n"),
+		RBT_DRAIN(30000), RBT_END,
+	};
+	rbt_scene *s = rbt_scene_use(state);
+
+	rbt_scene_play(s, RBT_PAIR, script);
+	(void)rbt_scene_read(s, 3, NULL);
+	want_text(s->res, 0, "A");
+	want_text(s->res, 2, "A");
+	rbt_scene_want_broken(s);
+}
+
 /* --------------------------------------------------------------- floods -- */
 
 static void test_a_flood_of_pushes_takes_no_memory(void **state)
@@ -227,6 +264,8 @@ int main(void)
 		RBT_SCENE(test_a_push_before_the_call_is_no_unread_reply),
 		RBT_SCENE(test_an_answer_behind_a_push_before_the_call_is_none),
 		RBT_SCENE(test_a_push_without_its_end_is_awaited),
+		RBT_SCENE(test_a_push_without_its_end_is_awaited_by_slots_too),
+		RBT_SCENE(test_half_an_answer_too_many_breaks_the_connection),
 		RBT_SCENE(test_a_flood_of_pushes_takes_no_memory),
 		RBT_SCENE(test_one_push_of_many_bytes_takes_no_memory),
 		RBT_SCENE(test_a_flood_of_pushes_does_not_move_the_deadline),

@@ -145,11 +145,15 @@ static inline int play_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	play *p = &play_now;
 
-	/* The other is what a client is woken by. */
-	must((n == 1 || n == 2) && (fds[0].events & POLLIN) != 0);
+	/* The others are a scout's, and what a client is woken by. */
+	must(n >= 1 && n <= 3);
+	must(fds[0].fd < 0 || (fds[0].events & POLLIN) != 0);
 	must(++p->waits < PLAY_WAITS);
 	p->now_us += 1000;
-	if ((fds[0].events & POLLOUT) != 0 || play_on(p))
+	fds[0].revents = fds[0].events & POLLOUT;
+	if (fds[0].revents == 0 && fds[0].events != 0 && play_on(p))
+		fds[0].revents = POLLIN;
+	if (fds[0].revents != 0)
 		return 1;
 	must(timeout_ms >= 0); /* or it would wait for ever */
 	p->now_us += (uint64_t)timeout_ms * 1000;
